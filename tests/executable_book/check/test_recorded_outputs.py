@@ -58,6 +58,16 @@ def test_a_stale_record_is_said(book) -> None:
     assert not (book.folder / "recorded/other.txt").exists()
 
 
+def test_a_record_of_a_page_that_prints_nothing_is_stale(book) -> None:
+    """Even if it comes after the page was read, as by a merge."""
+    book.page("silent", "# Silent\n", cell("x = 1"))
+    record(book)
+    book.write("recorded/silent.txt", ">>> gone()\n    x\n")
+    for _ in range(2):
+        (warning,) = book.build().warnings
+        assert "recorded/silent.txt:1: WARNING: no page prints what is recorded here" in warning
+
+
 def test_an_inserted_cell_leaves_the_other_records_alone(book) -> None:
     record(book)
     before = records(book)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from literate_attention import (
     KVCache,
     RMSNorm,
+    RollingCache,
     SwiGLU,
     TransformerBlock,
     causal_mask,
@@ -333,6 +334,13 @@ class WithoutSinks(Simple):
         return super().append(key, value)
 
 
+class SinksOfTheFirstPart(RollingCache):
+    def append(self, key, value):
+        if self.num_tokens == 0:
+            self.num_sinks = min(self.num_sinks, key.shape[-2])
+        return super().append(key, value)
+
+
 class Sharing(KVCache):
     """All caches of one size have one store."""
 
@@ -408,6 +416,7 @@ def test_mistakes_as_they_are_written(case, edits) -> None:
     [
         ("KVCache", Sharing, "The numbers are not the right ones"),
         ("RollingCache", Restarting, "num_tokens holds the new tokens alone"),
+        ("RollingCache", SinksOfTheFirstPart, "the shape is (2, 3, 3, 2), expected (2, 3, 4, 2)"),
         ("RollingCache", WithoutSinks, "-0, and the sinks are lost"),
         (
             "RollingCache",
