@@ -16,7 +16,7 @@ from sphinx.config import Config
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node  # type: ignore[import-untyped]
 
-from executable_book import repeated_warnings, repository, settings
+from executable_book import repository, settings
 from executable_book.check import (
     numbers_in_prose,
     page_troubles,
@@ -30,6 +30,7 @@ from executable_book.html import foldable, mathml, page_body, unused_assets
 from executable_book.publish import epub, markdown_pages, notebooks, pdf
 from executable_book.reading_aids import offline_copy, section_index, term_links
 from executable_book.remembered import Fill, Placeholder, PlaceholderDirective, is_site
+from executable_book.repeated_warnings import PagesWithWarnings, reporter
 from executable_book.run import (
     build_folder,
     executed_cells,
@@ -56,7 +57,7 @@ def connect(app: Sphinx) -> None:
     for extension in ("myst_nb", "sphinx_exercise"):
         app.setup_extension(extension)
     settings.declare(app)
-    warnings = repeated_warnings.PagesWithWarnings(app)
+    warnings = PagesWithWarnings(app)
 
     def on(event: str, *functions: Callable[..., Any], priority: int = AMONG_OTHERS) -> None:
         for function in functions:
@@ -71,7 +72,7 @@ def connect(app: Sphinx) -> None:
     on("env-get-outdated", pages_to_read.outdated, warnings.outdated)
     on("env-before-read-docs", page_execution.deal_out, page_execution.start, line_shapes.begin)
     on("doctree-read", executed_cells.describe_figures, page_execution.collect)
-    on("doctree-read", page_troubles.collect, numbers_in_prose.collect)
+    on("doctree-read", page_troubles.compare, numbers_in_prose.check)
     on("doctree-read", listings.collect, reference_links.collect)
     on("doctree-read", markdown_pages.collect_description, proof_marks.mark_ends)
     on("doctree-read", pages_to_read.collect)
@@ -93,9 +94,9 @@ def connect(app: Sphinx) -> None:
 
     # A build ends: checks of the whole speak, the site is completed and cut, and the next build may begin.
     on("build-finished", warnings.store, priority=BEFORE_ALL_OTHERS)
-    repeated_warnings.judge(app, "ledger", source_ledger.judge_ledger)
-    repeated_warnings.judge(app, "recorded", recorded_outputs.judge_files)
-    repeated_warnings.judge(app, "taught-code", taught_code.judge_code)
+    on("build-finished", reporter("ledger", source_ledger.judge_ledger))
+    on("build-finished", reporter("recorded", recorded_outputs.judge_files))
+    on("build-finished", reporter("taught-code", taught_code.judge_code))
     on("build-finished", page_execution.finish, complete_site, priority=AFTER_ALL_OTHERS)
     on("build-finished", page_troubles.say_at_the_end, build_folder.end, priority=AFTER_ALL_OTHERS)
 

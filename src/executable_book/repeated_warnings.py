@@ -10,6 +10,7 @@ What is wrong with no page alone is judged at the end of every build, by what is
 `remembered`).
 """
 
+import json
 import logging as stdlib_logging
 import re
 from collections.abc import Callable, Iterable
@@ -24,7 +25,7 @@ from sphinx.util import logging
 LOGGER = logging.getLogger(__name__)
 ANY = ""
 """The page of a warning that names none."""
-NOTE = "warned.txt"
+NOTE = "warned.json"
 """Where the pages are noted that somebody warned about."""
 
 
@@ -43,15 +44,17 @@ def warn(app: Sphinx, check: str, where: str, line: int, message: str) -> None:
     LOGGER.warning(message, location=f"{path}:{line or 1}", type="book", subtype=check)
 
 
-def judge(app: Sphinx, check: str, function: Callable[[Sphinx], Iterable[Finding]]) -> None:
-    """Have a check's findings reported at the end of every build."""
+def reporter(
+    check: str, judge: Callable[[Sphinx], Iterable[Finding]]
+) -> Callable[[Sphinx, Exception | None], None]:
+    """Return what reports a check's findings at the end of every build."""
 
     def report(app: Sphinx, exception: Exception | None) -> None:
         if exception is None:
-            for found in sorted(set(function(app))):
+            for found in sorted(set(judge(app))):
                 warn(app, check, *found)
 
-    app.connect("build-finished", report)
+    return report
 
 
 class PagesWithWarnings(stdlib_logging.Handler):
@@ -87,13 +90,15 @@ class PagesWithWarnings(stdlib_logging.Handler):
     def store(self, app: Sphinx, exception: Exception | None) -> None:
         """Leave a note for the next build: what is said from now on, the next says by itself."""
         if exception is None:
-            lines = (f"{page}\n" for page in sorted(self.pages or ()))
-            self.note.write_text("".join(lines), encoding="utf-8")
+            self.note.write_text(json.dumps(sorted(self.pages or ())), encoding="utf-8")
 
     def outdated(self, app: Sphinx, env: BuildEnvironment, *_: set[str]) -> set[str]:
         """Return the pages that the last build ended with warnings about."""
         self.pages = set()
-        if not self.note.exists():
-            return set()
-        noted = self.note.read_text(encoding="utf-8", errors="replace").splitlines()
+        try:
+            noted = json.loads(self.note.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            noted = []
+        except ValueError:  # damaged
+            noted = [ANY]
         return env.found_docs if ANY in noted else env.found_docs & {*noted}

@@ -32,7 +32,7 @@ from sphinx.writers.html5 import HTML5Translator
 
 from executable_book.files_on_disk import digest_of, sha256, write_if_changed
 from executable_book.remembered import is_site, page_data, replace_book_data, set_page_data
-from executable_book.repeated_warnings import Finding, judge
+from executable_book.repeated_warnings import Finding, reporter
 from executable_book.run import stored_prints
 from executable_book.run.page_execution import execution_digest
 
@@ -206,7 +206,6 @@ def load(
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive."""
     app.setup_extension("executable_book")
-    # A visitor for "epub" by name would make Sphinx forget those that others have for HTML.
     app.add_node(LiveFigure, html=(visit, depart))
     app.add_directive("live-figure", LiveFigureDirective)
     app.connect("doctree-read", collect)
@@ -214,5 +213,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-updated", update)
     app.connect("html-page-context", load)
     app.connect("doctree-resolved", complete)
-    judge(app, CHECK, judge_numbers)
+    app.connect("build-finished", reporter(CHECK, judge_numbers))
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

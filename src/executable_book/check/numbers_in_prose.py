@@ -64,7 +64,7 @@ def ancestors(node: nodes.Node) -> Iterator[nodes.Element]:
         yield node
 
 
-def collect(app: Sphinx, doctree: nodes.document) -> None:
+def check(app: Sphinx, doctree: nodes.document) -> None:
     """Say what is wrong with a page's numbers."""
     page = app.env.docname
     lines = Path(app.env.doc2path(page)).read_text(encoding="utf-8").splitlines()

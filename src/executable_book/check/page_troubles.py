@@ -41,7 +41,7 @@ TROUBLES, TOLD = "troubles", "told"
 STOPPED = "did not run to its end"
 
 
-def collect(app: Sphinx, doctree: nodes.document) -> None:
+def compare(app: Sphinx, doctree: nodes.document) -> None:
     """Compare what a page prints with what vouches for it, and store what its readers are told."""
     page, found = app.env.docname, cells(app.env, doctree)
     executed: dict[str, Problem | None] = page_data(app.env, EXECUTIONS)

@@ -2,7 +2,7 @@
 
 import importlib.metadata
 import importlib.util
-import shutil
+import os
 import sys
 import tempfile
 import time
@@ -64,10 +64,14 @@ def write_in_one_step(path: Path, content: object) -> None:
     """Save something such that its file is there whole or not at all."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=path.name) as folder:
-            temporary = Path(folder, path.name)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+        os.close(handle)
+        temporary = Path(name)
+        try:
             torch.save(content, temporary)
             temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
     except (OSError, RuntimeError) as error:  # torch.save raises either
         raise OSError(
             f"{path.name} could not be written to {path.parent} ({error}); "
@@ -90,8 +94,8 @@ def remove_leftovers(path: Path) -> None:
     """Remove what a process has left that was killed while it wrote a file in one step."""
     for left in path.parent.glob(path.name + 8 * "[a-z0-9_]"):
         with suppress(OSError):  # another process may remove it, too
-            if time.time() - max(one.stat().st_mtime for one in (left, *left.glob("*"))) > 600:
-                left.unlink() if left.is_file() else shutil.rmtree(left)
+            if time.time() - left.stat().st_mtime > 600:
+                left.unlink()
 
 
 def read_gguf(path: Path) -> dict[str, Any]:

@@ -168,12 +168,10 @@ def test_what_was_kept_and_is_damaged_is_made_anew(tmp_path, model_file) -> None
         for i in range(0, len(content), 17)
     ]
     left, new = (kept.with_name(f"{kept.name}abcd_12{end}") for end in "34")
-    new.mkdir()
+    new.touch()
     for broken in damages:
         kept.write_bytes(broken)
-        left.mkdir()
-        (left / kept.name).touch()
-        os.utime(left / kept.name, (0, 0))
+        left.touch()
         os.utime(left, (0, 0))
         read = read_once(file, sha256, tmp_path / "cache")
         assert torch.equal(read["weights"]["a"], torch.arange(5.0))
