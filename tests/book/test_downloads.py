@@ -85,7 +85,8 @@ def executed(published, wheel, scripts, tmp_path_factory):
         nbformat.write(after_the_first_cell(name, published[name]), path)
 
     def execute(notebooks) -> None:
-        command = ["jupyter-execute", "--inplace", "--timeout=300", *notebooks]
+        patient = ("--startup_timeout=3600", "--timeout=3600")  # a busy machine is no fault
+        command = ["jupyter-execute", "--inplace", *patient, *notebooks]
         ran = subprocess.run(command, cwd=folder, env=variables, stderr=PIPE, text=True)
         assert ran.returncode == 0, ran.stderr[-3000:]
 
