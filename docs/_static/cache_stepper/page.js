@@ -1,7 +1,5 @@
 /* A text grows by a token, and one sees what is computed for it: with and without a cache. */
 (() => {
-  "use strict";
-
   const { bring, cacheCounts, choice, isRepeated, make, matrix, placed, range, scrollable, stepper, tableOf, whole } =
     globalThis.literateParts;
   const WORDS = "Your journey starts with one step and goes on word by word".split(" ");

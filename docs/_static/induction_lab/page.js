@@ -2,8 +2,6 @@
  * between them cut.
  */
 (() => {
-  "use strict";
-
   const { bar, bring, button, induction, labelled, languageModel, list, make, matrix, moments, percent, quoted, range, row } =
     globalThis.literateParts;
   /** The first is where one begins; a block that comes again, another, and nothing that comes again. */

@@ -10,10 +10,7 @@
  * A cell may hold a field: what `field(row, column)` returns.
  */
 (() => {
-  "use strict";
-
-  const parts = globalThis.literateParts;
-  const { clamp, make } = parts;
+  const { clamp, make } = globalThis.literateParts;
 
   function matrix({ name, rows, columns, field = null, onLook = () => {}, onChoose = onLook }) {
     const rowHeads = rows.map((label) => make("th", { scope: "row" }, label));
@@ -138,5 +135,5 @@
   const onNewColours = (paint) =>
     new MutationObserver(paint).observe(document.documentElement, { attributeFilter: ["data-theme"] });
 
-  Object.assign(parts, { matrix, onNewColours, paintMap });
+  Object.assign(globalThis.literateParts, { matrix, onNewColours, paintMap });
 })();

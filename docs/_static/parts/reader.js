@@ -7,10 +7,7 @@
  * Words are radio buttons, so arrow keys choose among them, and a screen reader says which of how many.
  */
 (() => {
-  "use strict";
-
-  const parts = globalThis.literateParts;
-  const { make, percent, placed } = parts;
+  const { make, percent, placed } = globalThis.literateParts;
 
   let groups = 0;
 
@@ -86,5 +83,5 @@
   const list = (texts) =>
     texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} and ${texts.at(-1)}`;
 
-  Object.assign(parts, { list, reader });
+  Object.assign(globalThis.literateParts, { list, reader });
 })();

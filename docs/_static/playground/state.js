@@ -1,7 +1,5 @@
 /* What the page starts from, the tour, the experiments, and what is shown now. */
 (() => {
-  "use strict";
-
   const playground = globalThis.literateAttention;
   const root = document.querySelector(".playground");
   const { PREFIX, VERSION, attend, copy, identity, mapMatrix, readLink, same } = playground;

@@ -2,8 +2,6 @@
  * arrows in a plane, and the course of the loss. Each is a drawing and a function that fills it.
  */
 (() => {
-  "use strict";
-
   const { apart, draw, learning, percent, range } = globalThis.literateParts;
 
   const at = (x, y) => ({ x, y });
