@@ -17,11 +17,10 @@
     const inputs = words.map((_, i) =>
       make("input", { type: "radio", name: `lp-word-${groups}`, value: i, autocomplete: "off" }),
     );
-    const shares = words.map(() => make("span", { class: "lp-share" }));
+    const shares = words.map(() => make("span", { class: "lp-share", "aria-hidden": "true" })); // the sentence below says it
     const labels = words.map((word, i) =>
       make("label", { class: "lp-word" }, inputs[i], make("span", { class: "lp-text", "data-word": word }, word), shares[i]),
     );
-    shares.forEach((share) => share.setAttribute("aria-hidden", "true")); // the sentence below says it
     const said = make("p", { class: "lp-said", role: "status" });
     const group = make("fieldset", { class: "lp-words" }, make("legend", {}, name), ...labels);
     inputs[chosen].checked = true;
