@@ -232,7 +232,6 @@
     document.querySelector("article h1").after(shown);
   }
 
-  const atTheFront = here === "" || here === "index.html";
   if (!keep(kept)) return;
   markChapters();
   document.querySelectorAll(".exercise[id]").forEach(tickable);
@@ -248,7 +247,7 @@
       else seenSince = performance.now();
     });
   }
-  if (atTheFront) {
+  if (here === "" || here === "index.html") {
     showPlace();
     addEventListener("pageshow", ({ persisted }) => persisted && showPlace());
   }

@@ -155,14 +155,9 @@
     );
   }
 
-  /** Which head a number of a context vector comes from, and which of its columns it is. */
-  function sourceOf(column) {
-    const width = shown.result.heads[0].context[0].length;
-    return { head: shown.result.heads[Math.floor(column / width)], index: column % width };
-  }
-
   function explainContext({ row, column }) {
-    const { head, index } = sourceOf(column);
+    const width = shown.result.heads[0].context[0].length;
+    const [head, index] = [shown.result.heads[Math.floor(column / width)], column % width];
     const weights = head.weights[row];
     const values = head.value.map((vector) => vector[index]);
     const context = show(shown.result.context[row][column]);
