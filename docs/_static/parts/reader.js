@@ -32,12 +32,9 @@
       }),
     );
     labels.forEach((label, i) => {
-      label.addEventListener("pointerenter", ({ pointerType }) => {
-        if (pointerType === "mouse") look(i);
-      });
-      label.addEventListener("pointerleave", ({ pointerType }) => {
-        if (pointerType === "mouse") look(null);
-      });
+      const byMouse = (wanted) => ({ pointerType }) => pointerType === "mouse" && look(wanted);
+      label.addEventListener("pointerenter", byMouse(i));
+      label.addEventListener("pointerleave", byMouse(null));
     });
 
     function look(wanted, key = null) {

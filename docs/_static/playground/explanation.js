@@ -6,9 +6,7 @@
 
   const story = make("section", { class: "pg-story", "aria-label": "Where a number comes from" });
 
-  function preview(place) {
-    explain(place ?? shown.chosen);
-  }
+  const preview = (place) => explain(place ?? shown.chosen);
 
   function choose(place) {
     shown.chosen = place;

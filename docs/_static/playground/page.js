@@ -41,11 +41,8 @@
   }
 
   const offTour = (steps) => {
-    const on = steps.map((step) => STEP_TEXTS[step][0].toLowerCase());
-    return (
-      `You are off the tour, with ${on.length ? list(on) : "no step"} switched on. ` +
-      "Back, Next and the slider lead back to it."
-    );
+    const on = list(steps.map((step) => STEP_TEXTS[step][0].toLowerCase())) || "no step";
+    return `You are off the tour, with ${on} switched on. Back, Next and the slider lead back to it.`;
   };
 
   const told = make("p", { class: "pg-told" });

@@ -54,10 +54,9 @@
   }
 
   function circle(numHeads) {
-    const heads = range(numHeads);
     const pairs = range(3).flatMap((from) => range(3).map((to) => ({ from, to })));
     const name = (head) => (numHeads > 1 ? `tl-head-${head + 1}` : "tl-weight");
-    const looks = heads.flatMap((head) =>
+    const looks = range(numHeads).flatMap((head) =>
       pairs.map(({ from, to }) => {
         if (from === to) {
           const ring = draw("circle", { class: `tl-ring ${name(head)}`, cx: PLACES[from].x, cy: PLACES[from].y, r: 30 + 6 * head });

@@ -247,7 +247,6 @@
     const circlePlace = make("div");
     const where = make("p", { class: "lp-facts" });
     const legend = make("p", { class: "lp-facts" });
-    const chosen = make("div", { class: "tl-chosen" }, questionRadios.element, kindPlace);
     const planePlace = make(
       "div",
       { class: "tl-planes" },
@@ -334,7 +333,7 @@
     }
 
     fill(
-      chosen,
+      make("div", { class: "tl-chosen" }, questionRadios.element, kindPlace),
       asked,
       row(train, again, other),
       make(
