@@ -35,11 +35,7 @@ document.getElementById("page-links")?.addEventListener(
 addEventListener("beforeprint", () => {
   document.documentElement.dataset.theme = "light";
 });
-addEventListener("afterprint", () => {
-  const { mode } = document.documentElement.dataset;
-  const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-  document.documentElement.dataset.theme = mode === "auto" ? system : mode;
-});
+addEventListener("afterprint", () => globalThis.showColours()); // see theme.js
 
 // A figure of several frames, one below the other, becomes one to step through: by buttons, or by arrow keys.
 // The cell says how many frames there are, as in `tags: [steps-4]`. Without this script, all frames are shown.

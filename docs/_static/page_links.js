@@ -26,8 +26,6 @@ for (const button of document.querySelectorAll(".copy-page")) {
 // The whole book, kept in this browser, if a reader asks for it: see executable_book/reading_aids/offline_copy.py. How
 // much it is is said first. A page that was opened from a disk is not offered what it has.
 (() => {
-  "use strict";
-
   const item = document.querySelector(".keep-book");
   const root = new URL(document.documentElement.dataset.content_root, location.href);
   if (!item || !location.protocol.startsWith("http") || !navigator.serviceWorker || !globalThis.caches) return;
@@ -45,17 +43,11 @@ for (const button of document.querySelectorAll(".copy-page")) {
     return registration?.scope === root.href ? registration : undefined;
   }
 
-  async function sizeOfAll() {
-    const answer = await fetch(new URL("offline.json", root));
-    if (!answer.ok) throw new Error(answer.statusText);
-    return `${((await answer.json()).bytes / 1e6).toFixed(1)} MB`;
-  }
-
-  const ours = async () => (await caches.keys()).filter((name) => name.startsWith(`book ${root.href} `));
-
   async function show() {
     try {
-      const size = await sizeOfAll();
+      const answer = await fetch(new URL("offline.json", root));
+      if (!answer.ok) throw new Error(answer.statusText);
+      const size = `${((await answer.json()).bytes / 1e6).toFixed(1)} MB`;
       const kept = (await registered())?.active;
       button.textContent = kept ? "Stop keeping it" : `Keep it offline in this browser (${size})`;
       button.hidden = false;
@@ -83,7 +75,8 @@ for (const button of document.querySelectorAll(".copy-page")) {
 
   async function stop(registration) {
     await registration.unregister();
-    await Promise.all((await ours()).map((name) => caches.delete(name)));
+    const ours = (await caches.keys()).filter((name) => name.startsWith(`book ${root.href} `));
+    await Promise.all(ours.map((name) => caches.delete(name)));
   }
 
   button.addEventListener("click", async () => {

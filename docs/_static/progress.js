@@ -3,8 +3,6 @@
 // shows it, and clears it. A chapter that was begun offers to go on. In a browser that keeps nothing, none of this is
 // offered.
 (() => {
-  "use strict";
-
   const { make } = globalThis;
   const LOOKED_UP = /^(reference\/|trust\/|playground)/; // nobody reads these to their ends
   const A_WHILE = 20; // seconds: who leaves before, and has not scrolled, has only had a look
@@ -234,7 +232,6 @@
     document.querySelector("article h1").after(shown);
   }
 
-  const atTheFront = here === "" || here === "index.html";
   if (!keep(kept)) return;
   markChapters();
   document.querySelectorAll(".exercise[id]").forEach(tickable);
@@ -250,7 +247,7 @@
       else seenSince = performance.now();
     });
   }
-  if (atTheFront) {
+  if (here === "" || here === "index.html") {
     showPlace();
     addEventListener("pageshow", ({ persisted }) => persisted && showPlace());
   }

@@ -8,8 +8,11 @@
     Object.defineProperty(globalThis, "localStorage", { value: nothing });
   }
   const kept = localStorage.getItem("mode");
-  const mode = ["light", "dark"].includes(kept) ? kept : "auto";
-  const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-  document.documentElement.dataset.mode = mode;
-  document.documentElement.dataset.theme = mode === "auto" ? system : mode;
+  const { dataset } = document.documentElement;
+  dataset.mode = ["light", "dark"].includes(kept) ? kept : "auto";
+  globalThis.showColours = () => {
+    const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+    dataset.theme = dataset.mode === "auto" ? system : dataset.mode;
+  };
+  globalThis.showColours();
 }

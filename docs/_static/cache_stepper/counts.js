@@ -2,10 +2,7 @@
  * in a test, and gives the same. Sizes are those of the small model of the page.
  */
 (() => {
-  "use strict";
-
-  const parts = globalThis.literateParts;
-  const { range, sum } = parts;
+  const { range, sum } = globalThis.literateParts;
   const SIZES = { width: 24, numHeads: 6, headDim: 4, bytesPerNumber: 4 };
 
   /** What the token that makes a text `length` long asks for: how often, and with how many multiplications each time. */
@@ -42,7 +39,5 @@
   const total = (settings) =>
     sum(range(settings.length).map((i) => multiplications({ ...settings, length: i + 1 })));
 
-  Object.assign(parts, {
-    cacheCounts: { BYTES_EACH, SIZES, bytes, comparisons, multiplications, projections, total, work },
-  });
+  globalThis.literateParts.cacheCounts = { BYTES_EACH, SIZES, bytes, comparisons, multiplications, projections, total, work };
 })();

@@ -1,7 +1,5 @@
 /* A text grows by a token, and one sees what is computed for it: with and without a cache. */
 (() => {
-  "use strict";
-
   const { bring, cacheCounts, choice, isRepeated, make, matrix, placed, range, scrollable, stepper, tableOf, whole } =
     globalThis.literateParts;
   const WORDS = "Your journey starts with one step and goes on word by word".split(" ");
@@ -13,7 +11,7 @@
     const settings = { window: Infinity, numKvHeads: 2, isCached: true };
     let newest = 0;
 
-    const scores = matrix({ name: "Scores: who asks whom", rows: NAMES, columns: NAMES, onLook: explain });
+    const scores = matrix({ name: "Scores: who asks whom", rows: NAMES, columns: NAMES, onLook: (place) => explain(place, scores, keys, about) });
     const said = make("p", { class: "lp-said", role: "status" });
     const keysPlace = make("div");
     let keys = null;
@@ -21,7 +19,7 @@
     /** A row for each KV head, below the scores. */
     function drawKeys() {
       const rows = range(settings.numKvHeads).map((head) => `KV head ${head + 1}`);
-      keys = matrix({ name: "Keys and values", rows, columns: NAMES, onLook: explainKey });
+      keys = matrix({ name: "Keys and values", rows, columns: NAMES, onLook: (place) => explain(place, keys, scores, aboutKey) });
       keys.element.classList.add("lp-row");
       keysPlace.replaceChildren(keys.element);
     }
@@ -36,11 +34,12 @@
       return i === newest || !settings.isCached ? "lp-now" : "lp-old";
     }
 
-    function explain(place) {
+    /** Say what became of a cell of one matrix; in the other, none is marked. */
+    function explain(place, marked, other, tell) {
       if (!place) return;
-      scores.mark(place.row, place.column);
-      keys.mark(-1, -1);
-      said.textContent = about(place.row, place.column);
+      marked.mark(place.row, place.column);
+      other.mark(-1, -1);
+      said.textContent = tell(place.row, place.column);
     }
 
     function about(i, j) {
@@ -70,14 +69,7 @@
       return newest - j === settings.window - 1 ? "lp-last" : "lp-kept";
     }
 
-    function explainKey(place) {
-      if (!place) return;
-      keys.mark(place.row, place.column);
-      scores.mark(-1, -1);
-      said.textContent = aboutKey(place.column);
-    }
-
-    function aboutKey(j) {
+    function aboutKey(_, j) {
       const both = `The key and the value of ${placed(WORDS, j)}`;
       return {
         "lp-later": `${placed(WORDS, j)} has not been written yet.`,
@@ -163,7 +155,7 @@
       );
       keys.fill(
         range(settings.numKvHeads).map(() => WORDS.map(() => 1)),
-        { dress: (cell, _, __, j) => dress(cell, lookOfKey(j), aboutKey(j)) },
+        { dress: (cell, _, head, j) => dress(cell, lookOfKey(j), aboutKey(head, j)) },
       );
       scores.mark(-1, -1);
       keys.mark(-1, -1);

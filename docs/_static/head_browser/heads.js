@@ -4,10 +4,7 @@
  * Maps and scores were computed by the library, and so was what the model would expect without a head.
  */
 (() => {
-  "use strict";
-
-  const parts = globalThis.literateParts;
-  const { bytesOf, range } = parts;
+  const { bytesOf, range } = globalThis.literateParts;
 
   /** One sentence: its words, map(head)[query][key] with null for what is hidden, and scores by their kind. */
   function unpack({ title, words, maps, scores }) {
@@ -36,5 +33,5 @@
     return { less: changes.filter(({ change }) => change < 0), more: changes.filter(({ change }) => change > 0) };
   }
 
-  Object.assign(parts, { heads: { consequence, sorted, unpack } });
+  globalThis.literateParts.heads = { consequence, sorted, unpack };
 })();

@@ -3,8 +3,6 @@
  * A page may say how it begins: sentence=1&order=induction&head=18/6&word=11, and named=16/0,18/8 for buttons that open heads of its text.
  */
 (() => {
-  "use strict";
-
   const {
     bring, button, choice, clamp, heads, list, make, matrix, onNewColours, paintMap, percent, placed, quoted, range, reader, tableOf,
   } = globalThis.literateParts;
@@ -73,8 +71,8 @@
       button(name, () => open(numberOf(name)), { title: nameOf(numberOf(name)) }),
     );
 
-    const ofChapter = { class: "lp-setting", role: "group", "aria-label": "Heads of this chapter" };
-    const chapter = make("div", ofChapter, "Heads of this chapter", ...named);
+    const ofChapter = "Heads of this chapter";
+    const chapter = make("div", { class: "lp-setting", role: "group", "aria-label": ofChapter }, ofChapter, ...named);
 
     // What is seen
 
@@ -159,8 +157,7 @@
     }
 
     function thumbnail(head) {
-      const size = sentence.words.length;
-      const canvas = make("canvas", { width: size, height: size });
+      const canvas = make("canvas");
       const score = kind() in sentence.scores ? `: ${percent(sentence.scores[kind()][head])}` : "";
       const element = make(
         "div",

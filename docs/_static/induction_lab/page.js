@@ -2,9 +2,7 @@
  * between them cut.
  */
 (() => {
-  "use strict";
-
-  const { bar, bring, button, induction, labelled, languageModel, list, make, matrix, moments, percent, quoted, range, row } =
+  const { bar, bring, button, induction, labelled, languageModel, list, make, matrix, moments, percent, quoted, range, row, toggle } =
     globalThis.literateParts;
   /** The first is where one begins; a block that comes again, another, and nothing that comes again. */
   const EXAMPLES = ["journeyjou", "blacksmithbla", "abcdefgh"];
@@ -74,12 +72,7 @@
       return `Letters from a to z, at most ${MOST}.`;
     }
 
-    const turnedOn = (name) => {
-      const input = make("input", { type: "checkbox", role: "switch", autocomplete: "off" });
-      input.checked = true;
-      input.addEventListener("change", show);
-      return { input, element: make("label", { class: "lp-switch" }, input, ` ${name}`) };
-    };
+    const turnedOn = (name) => toggle(` ${name}`, show, { checked: true });
     const LAYERS = ["First", "Second"];
     const switches = range(2).map((layer) => turnedOn(`Head of the ${LAYERS[layer].toLowerCase()} layer`));
     const silent = () => range(2).filter((layer) => !switches[layer].input.checked);

@@ -2,8 +2,6 @@
  * can be changed.
  */
 (() => {
-  "use strict";
-
   const {
     bar, bring, button, choice, clamp, labelled, languageModel, littleWorld, make, moments, percent, quoted, range, row, sum,
   } = globalThis.literateParts;

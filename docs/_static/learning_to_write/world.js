@@ -9,10 +9,6 @@
  * kind of word, with the most owners a text has.
  */
 (() => {
-  "use strict";
-
-  const parts = globalThis.literateParts;
-
   /** What may follow in a sentence, as lists of words and the probability of each list. */
   function following(world, facts, before, sentence) {
     const { stop, yes, owners, colours, things, and, is, are, states } = world;
@@ -59,5 +55,5 @@
     return { shares };
   }
 
-  Object.assign(parts, { littleWorld: { next } });
+  globalThis.literateParts.littleWorld = { next };
 })();

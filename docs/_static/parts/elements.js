@@ -9,8 +9,6 @@
  * These are classic scripts that share one object, since a browser refuses modules and fetch() to a page from file://.
  */
 (() => {
-  "use strict";
-
   const parts = globalThis.literateParts;
 
   function make(tag, attributes = {}, ...children) {
@@ -23,9 +21,13 @@
     return element;
   }
 
+  function place(element, attributes) {
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  }
+
   function draw(tag, attributes = {}, ...children) {
     const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    place(element, attributes);
     element.append(...children);
     return element;
   }
@@ -87,6 +89,13 @@
     return labelled(text, select);
   }
 
+  /** A switch with its label. */
+  function toggle(text, onChange, attributes = {}) {
+    const input = make("input", { type: "checkbox", role: "switch", autocomplete: "off", ...attributes });
+    input.addEventListener("change", onChange);
+    return { input, element: make("label", { class: "lp-switch" }, input, text) };
+  }
+
   /** A choice among [value, text] that lie side by side; `choose` marks one, and hides those that are not offered. */
   function radios(name, legend, options, onChoose) {
     const all = options.map(([value, text]) => {
@@ -117,7 +126,11 @@
       const { numbers, begin } = root.dataset;
       const start = () => build(fill, parts.numbers[figure], begin);
       if (!numbers || parts.numbers[figure]) start();
-      else whenNear(root, () => document.head.append(script(numbers, start)));
+      else {
+        const script = make("script", { src: numbers });
+        script.addEventListener("load", start);
+        whenNear(root, () => document.head.append(script));
+      }
     }
   }
 
@@ -133,16 +146,11 @@
     watcher.observe(root);
   }
 
-  function script(src, onLoad) {
-    const element = make("script", { src });
-    element.addEventListener("load", onLoad);
-    return element;
-  }
-
   /** The bytes of a base64 text. */
   const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
   Object.assign(parts, {
-    bar, bring, button, bytesOf, choice, draw, isRepeated, labelled, make, percent, placed, quoted, radios, row, scrollable, tableOf, whole,
+    bar, bring, button, bytesOf, choice, draw, isRepeated, labelled, make, percent, place, placed, quoted, radios, row, scrollable, tableOf,
+    toggle, whole,
   });
 })();

@@ -7,10 +7,7 @@
  *   -> maps[layer][head][query][key], and next[place][token]: how probable each token is after each place
  */
 (() => {
-  "use strict";
-
-  const parts = globalThis.literateParts;
-  const { bytesOf, dot, linear, range, scoresOf, softmax, vector, weightedSum } = parts;
+  const { bytesOf, dot, linear, range, scoresOf, softmax, vector, weightedSum } = globalThis.literateParts;
   const EPS = 1e-5;
 
   const add = (a, b, factor = 1) => vector(a.length, (i) => a[i] + factor * b[i]);
@@ -113,5 +110,5 @@
     return Object.fromEntries(Object.entries(shapes).map(([name, shape]) => [name, matrix(shape)]));
   }
 
-  Object.assign(parts, { languageModel: { read, unpack } });
+  globalThis.literateParts.languageModel = { read, unpack };
 })();

@@ -10,10 +10,7 @@
  * A cell may hold a field: what `field(row, column)` returns.
  */
 (() => {
-  "use strict";
-
-  const parts = globalThis.literateParts;
-  const { clamp, make } = parts;
+  const { clamp, make } = globalThis.literateParts;
 
   function matrix({ name, rows, columns, field = null, onLook = () => {}, onChoose = onLook }) {
     const rowHeads = rows.map((label) => make("th", { scope: "row" }, label));
@@ -23,9 +20,8 @@
     const stops = cells.map((line, i) => line.map((cell, j) => (field ? field(i, j) : cell)));
     if (field) cells.forEach((line, i) => line.forEach((cell, j) => cell.append(stops[i][j])));
     const body = make("tbody", {}, ...cells.map((line, i) => make("tr", {}, rowHeads[i], ...line)));
-    const caption = make("caption", {}, name);
     const head = make("thead", {}, make("tr", {}, make("td"), ...columnHeads));
-    const table = make("table", { role: "grid", class: "lp-matrix" }, caption, head, body);
+    const table = make("table", { role: "grid", class: "lp-matrix" }, make("caption", {}, name), head, body);
 
     const places = new Map(cells.flatMap((line, row) => line.map((cell, column) => [cell, { row, column }])));
     const placeOf = (target) => places.get(target.closest("td")) ?? null;
@@ -79,7 +75,7 @@
 
     return {
       element: make("div", { class: "lp-box" }, table),
-      caption,
+      caption: table.caption,
       placeOf,
       fill(values, { text = () => "", dress = () => {} } = {}) {
         values.forEach((line, i) =>
@@ -138,5 +134,5 @@
   const onNewColours = (paint) =>
     new MutationObserver(paint).observe(document.documentElement, { attributeFilter: ["data-theme"] });
 
-  Object.assign(parts, { matrix, onNewColours, paintMap });
+  Object.assign(globalThis.literateParts, { matrix, onNewColours, paintMap });
 })();

@@ -7,10 +7,7 @@
  * Words are radio buttons, so arrow keys choose among them, and a screen reader says which of how many.
  */
 (() => {
-  "use strict";
-
-  const parts = globalThis.literateParts;
-  const { make, percent, placed } = parts;
+  const { make, percent, placed } = globalThis.literateParts;
 
   let groups = 0;
 
@@ -20,11 +17,10 @@
     const inputs = words.map((_, i) =>
       make("input", { type: "radio", name: `lp-word-${groups}`, value: i, autocomplete: "off" }),
     );
-    const shares = words.map(() => make("span", { class: "lp-share" }));
+    const shares = words.map(() => make("span", { class: "lp-share", "aria-hidden": "true" })); // the sentence below says it
     const labels = words.map((word, i) =>
       make("label", { class: "lp-word" }, inputs[i], make("span", { class: "lp-text", "data-word": word }, word), shares[i]),
     );
-    shares.forEach((share) => share.setAttribute("aria-hidden", "true")); // the sentence below says it
     const said = make("p", { class: "lp-said", role: "status" });
     const group = make("fieldset", { class: "lp-words" }, make("legend", {}, name), ...labels);
     inputs[chosen].checked = true;
@@ -36,12 +32,9 @@
       }),
     );
     labels.forEach((label, i) => {
-      label.addEventListener("pointerenter", ({ pointerType }) => {
-        if (pointerType === "mouse") look(i);
-      });
-      label.addEventListener("pointerleave", ({ pointerType }) => {
-        if (pointerType === "mouse") look(null);
-      });
+      const byMouse = (wanted) => ({ pointerType }) => pointerType === "mouse" && look(wanted);
+      label.addEventListener("pointerenter", byMouse(i));
+      label.addEventListener("pointerleave", byMouse(null));
     });
 
     function look(wanted, key = null) {
@@ -86,5 +79,5 @@
   const list = (texts) =>
     texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} and ${texts.at(-1)}`;
 
-  Object.assign(parts, { list, reader });
+  Object.assign(globalThis.literateParts, { list, reader });
 })();

@@ -6,10 +6,7 @@
  *   moments([0, 100, 300], (step) => "what is said")       steps of a training, whose dates stand below the slider
  */
 (() => {
-  "use strict";
-
-  const parts = globalThis.literateParts;
-  const { button, clamp, make } = parts;
+  const { button, clamp, make } = globalThis.literateParts;
 
   function stepper({ name, count, back = "Back", next = "Next", onStep }) {
     let step = 0;
@@ -56,5 +53,5 @@
     return steps;
   }
 
-  Object.assign(parts, { moments, stepper });
+  Object.assign(globalThis.literateParts, { moments, stepper });
 })();

@@ -1,7 +1,5 @@
 /* What is said: seen by all, below what it is about, or heard only by those who listen. */
 (() => {
-  "use strict";
-
   const playground = globalThis.literateAttention;
   const { button, make } = globalThis.literateParts;
 
@@ -11,7 +9,6 @@
   const front = make("div", { class: "pg-front pg-place" }, noticeBox);
   const spoken = make("p", { class: "pg-spoken", role: "status" });
   let speaking = 0;
-
   let concerned = null;
 
   /** Say something where it belongs: it takes a place of its own, and covers nothing. */
@@ -38,9 +35,7 @@
   /** Speak once the reader pauses: each keystroke would drown the one before. */
   function speak(text, delay = 150) {
     clearTimeout(speaking);
-    speaking = setTimeout(() => {
-      spoken.textContent = text();
-    }, delay);
+    speaking = setTimeout(() => (spoken.textContent = text()), delay);
   }
 
   Object.assign(playground, { front, speak, spoken, tell });

@@ -4,8 +4,6 @@
  * from file://. Each adds what later ones need to one object.
  */
 (() => {
-  "use strict";
-
   const playground = (globalThis.literateAttention ??= {});
   const { numbers, range, scoresOf, softmax, weightedSum } = globalThis.literateParts;
 

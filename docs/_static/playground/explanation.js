@@ -1,16 +1,12 @@
 /* Where a number comes from, as tables to look at and as a sentence to listen to. */
 (() => {
-  "use strict";
-
   const playground = globalThis.literateAttention;
   const { acting, headPanels, plane, inputs, shown, show, speak } = playground;
   const { make, quoted, scrollable, sum, tableOf } = globalThis.literateParts;
 
   const story = make("section", { class: "pg-story", "aria-label": "Where a number comes from" });
 
-  function preview(place) {
-    explain(place ?? shown.chosen);
-  }
+  const preview = (place) => explain(place ?? shown.chosen);
 
   function choose(place) {
     shown.chosen = place;
@@ -157,14 +153,9 @@
     );
   }
 
-  /** Which head a number of a context vector comes from, and which of its columns it is. */
-  function sourceOf(column) {
-    const width = shown.result.heads[0].context[0].length;
-    return { head: shown.result.heads[Math.floor(column / width)], index: column % width };
-  }
-
   function explainContext({ row, column }) {
-    const { head, index } = sourceOf(column);
+    const width = shown.result.heads[0].context[0].length;
+    const [head, index] = [shown.result.heads[Math.floor(column / width)], column % width];
     const weights = head.weights[row];
     const values = head.value.map((vector) => vector[index]);
     const context = show(shown.result.context[row][column]);

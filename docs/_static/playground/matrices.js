@@ -1,7 +1,5 @@
 /* The matrices on the page, in the order in which they are computed. */
 (() => {
-  "use strict";
-
   const playground = globalThis.literateAttention;
   const {
     NAMES, PLURALS, STAGES, STAGE_CAPTIONS, attempt, fields, readWord, same, show, showVector, shown, start, tell,
@@ -18,8 +16,7 @@
   // Words and their vectors
 
   const wordFields = start.words.map((_, row) => {
-    const input = make("input", { type: "text", size: 8, autocomplete: "off", spellcheck: "false" });
-    input.setAttribute("aria-label", `Word ${row + 1}`);
+    const input = make("input", { type: "text", size: 8, autocomplete: "off", spellcheck: "false", "aria-label": `Word ${row + 1}` });
     input.addEventListener("focus", () => input.select());
     input.addEventListener("change", () => {
       const { value, error } = attempt(readWord, input.value);

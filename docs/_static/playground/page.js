@@ -1,14 +1,12 @@
 /* Everything shown follows from the state. The tour, the experiments, links, and starting over change it. */
 (() => {
-  "use strict";
-
   const playground = globalThis.literateAttention;
   const {
     EXPERIMENTS, PREFIX, TOUR, acting, STEP_TEXTS, atStop, attempt, attend, attention, beginning, equations, experiment,
     explain, fillContext, fillHeads, fillInputs, fillPlane, fillSettings, firstChosen, formulas, front, headPanels,
     inputBox, outputs, plane, readLink, root, settings, shown, speak, spoken, start, story, tell, writeLink,
   } = playground;
-  const { bring, button, list, make, stepper } = globalThis.literateParts;
+  const { bring, button, list, make, stepper, toggle } = globalThis.literateParts;
 
   const tour = stepper({
     name: "Tour",
@@ -43,11 +41,8 @@
   }
 
   const offTour = (steps) => {
-    const on = steps.map((step) => STEP_TEXTS[step][0].toLowerCase());
-    return (
-      `You are off the tour, with ${on.length ? list(on) : "no step"} switched on. ` +
-      "Back, Next and the slider lead back to it."
-    );
+    const on = list(steps.map((step) => STEP_TEXTS[step][0].toLowerCase())) || "no step";
+    return `You are off the tour, with ${on} switched on. Back, Next and the slider lead back to it.`;
   };
 
   const told = make("p", { class: "pg-told" });
@@ -59,8 +54,7 @@
     return { one, button: button(one.name, onClick) };
   });
 
-  const linkField = make("input", { type: "text", readonly: true, class: "pg-link", hidden: true });
-  linkField.setAttribute("aria-label", "Link to these settings");
+  const linkField = make("input", { type: "text", readonly: true, class: "pg-link", hidden: true, "aria-label": "Link to these settings" });
   const share = button("Copy link", async () => {
     const link = `${location.href.split("#")[0]}#${writeLink(shown.state, start)}`;
     history.replaceState(null, "", link);
@@ -83,12 +77,10 @@
     tell("Everything is as it was at the start.", null);
   });
 
-  const digits = make("input", { type: "checkbox", role: "switch", id: "pg-digits", autocomplete: "off" });
-  digits.addEventListener("change", () => {
-    shown.digits = digits.checked ? 4 : 2;
+  const moreDigits = toggle("Four decimals", ({ target }) => {
+    shown.digits = target.checked ? 4 : 2;
     refresh();
   });
-  const moreDigits = make("label", { class: "lp-switch" }, digits, "Four decimals");
 
   function open(next, chosen = null, first = "attention") {
     shown.state = next;
@@ -172,7 +164,7 @@
     { class: "pg-own pg-place" },
     make("summary", {}, "On your own: switch steps, try an experiment, ask for more decimals"),
     ...settings,
-    make("div", { class: "lp-settings" }, ...experimentButtons.map(({ button: its }) => its), moreDigits),
+    make("div", { class: "lp-settings" }, ...experimentButtons.map(({ button: its }) => its), moreDigits.element),
   );
   const bar = (name, ...content) => make("div", { class: "lp-settings pg-place", role: "group", "aria-label": name }, ...content);
 

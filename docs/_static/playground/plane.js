@@ -1,20 +1,14 @@
 /* The vectors in the plane: two of their numbers as arrows, whose tips can be dragged, or moved with arrow keys. */
 (() => {
-  "use strict";
-
   const playground = globalThis.literateAttention;
   const { LARGEST, acting, contextOf, remarkOn, show, shown, speak, start, tell } = playground;
-  const { choice, clamp, draw, make, range } = globalThis.literateParts;
+  const { choice, clamp, draw, make, place, range } = globalThis.literateParts;
 
   const SIZE = 300;
   const REACHES = [1, 1.5, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100];
   const ROOM = 1.15;
   const FAR = 4;
   const LABEL = { letter: 7.5, height: 14, gap: 9 };
-
-  function place(element, attributes) {
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  }
 
   let axes = [0, 1];
   let view = null;
@@ -31,10 +25,12 @@
     const [hit, tip] = [draw("circle", { class: "pg-hit", r: 16 }), draw("circle", { class: "pg-tip", r: 5 })];
     const handle = draw(
       "g",
-      { class: "pg-handle", role: "slider", tabindex: 0, "aria-roledescription": "vector" },
+      {
+        class: "pg-handle", role: "slider", tabindex: 0, "aria-roledescription": "vector",
+        "aria-valuemin": -LARGEST, "aria-valuemax": LARGEST,
+      },
       hit, tip, label,
     );
-    place(handle, { "aria-valuemin": -LARGEST, "aria-valuemax": LARGEST });
     handle.addEventListener("keydown", (event) => nudge(event, row));
     return { shaft, tie, ring, label, hit, tip, handle };
   });

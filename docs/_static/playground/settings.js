@@ -1,23 +1,15 @@
 /* The switches of the steps, and the settings of those that have any. */
 (() => {
-  "use strict";
-
   const playground = globalThis.literateAttention;
   const {
     STEPS, STEP_TEXTS, acting, attempt, copy, need, readRate, shown, speak, start, tableOf, tables, tell,
   } = playground;
-  const { choice, labelled, make } = globalThis.literateParts;
+  const { choice, labelled, make, toggle } = globalThis.literateParts;
 
   const switches = STEPS.map((step) => {
     const [name, what] = STEP_TEXTS[step];
     const hint = make("p", { class: "pg-hint", id: `pg-${step}-hint` });
-    const input = make("input", {
-      type: "checkbox",
-      role: "switch",
-      id: `pg-${step}`,
-      autocomplete: "off",
-      "aria-describedby": hint.id,
-    });
+    const { input, element } = toggle(make("span", { class: "pg-name" }, name), change, { id: `pg-${step}`, "aria-describedby": hint.id });
     const lacks = () => !acting([...shown.state.steps, step]).includes(step);
     // A switch that is disabled could not have the focus, and nobody would hear why.
     input.addEventListener("click", (event) => {
@@ -25,19 +17,18 @@
       event.preventDefault();
       speak(() => hint.textContent);
     });
-    input.addEventListener("change", () => {
+    function change() {
       const wanted = (other) => (other === step ? input.checked : shown.state.steps.includes(other));
       shown.state.steps = STEPS.filter(wanted);
       tell("");
       playground.refresh();
-    });
-    const label = make("label", { class: "lp-switch", for: input.id }, input, make("span", { class: "pg-name" }, name));
+    }
     function fill() {
       input.checked = shown.state.steps.includes(step);
       input.setAttribute("aria-disabled", String(lacks()));
       hint.textContent = lacks() ? `waits for ${STEP_TEXTS[need(step)][0].toLowerCase()} to be switched on` : what;
     }
-    return { element: make("div", { class: "pg-step" }, label, hint), fill };
+    return { element: make("div", { class: "pg-step" }, element, hint), fill };
   });
 
   const tableChoice = choice(

@@ -1,7 +1,5 @@
 /* What the page starts from, the tour, the experiments, and what is shown now. */
 (() => {
-  "use strict";
-
   const playground = globalThis.literateAttention;
   const root = document.querySelector(".playground");
   const { PREFIX, VERSION, attend, copy, identity, mapMatrix, readLink, same } = playground;
@@ -41,13 +39,12 @@
   const aWeight = { kind: "weight", head: 0, row: 1, column: 0 };
   const aContext = { kind: "context", row: 1, column: 0 };
 
-  /** Each stop of the tour: its chapter, the steps that are on, where one looks, the matrix that comes first, one
-   * sentence, and of some what there is to tell of what is shown. */
+  /** Each stop of the tour: its chapter, the steps that are on, the matrix that comes first, where one looks, one sentence,
+   * and of some what there is to tell of what is shown. */
   const TOUR = [
     [
       "inputs",
       [],
-      aWeight,
       "inputs",
       "Each of the six words is a vector of three numbers, and the plane shows two of them: " +
         "drag an arrow by its tip, or type another word or number.",
@@ -55,7 +52,6 @@
     [
       "simple_attention",
       ["scores"],
-      aWeight,
       "attention",
       "A score compares two vectors number by number, multiplying and adding up, so it is high where two " +
         "long arrows point the same way.",
@@ -63,7 +59,6 @@
     [
       "simple_attention",
       ["scores", "softmax"],
-      aWeight,
       "attention",
       "Softmax turns each row of scores into weights that are positive and add up to 1: how a word shares " +
         "out its attention.",
@@ -71,7 +66,6 @@
     [
       "simple_attention",
       ["scores", "softmax"],
-      aContext,
       "outputs",
       "Weighted and added up, the six vectors make a word\u2019s context vector, the ring in the plane that its " +
         "arrow is tied to.",
@@ -79,7 +73,6 @@
     [
       "self_attention",
       ["projections", "scores", "softmax"],
-      aWeight,
       "projections",
       "Three matrices, which training would learn, turn each vector into a query that asks, a key that " +
         "answers, and a value that is passed on.",
@@ -88,7 +81,6 @@
     [
       "self_attention",
       ["projections", "scores", "scaling", "softmax"],
-      aWeight,
       "attention",
       "A score adds up as many products as a vector has numbers, so in wide vectors scores grow and softmax would hear " +
         "only the loudest: dividing by the root of the width, here \u221a2, makes up for that.",
@@ -97,7 +89,6 @@
     [
       "causal_attention",
       ["projections", "scores", "scaling", "mask", "softmax"],
-      aWeight,
       "attention",
       "A model that writes cannot look at words that are not written yet, so the causal mask hides them, and " +
         "the first word has only itself.",
@@ -105,12 +96,11 @@
     [
       "multi_head_attention",
       ["projections", "scores", "scaling", "mask", "softmax", "heads"],
-      aWeight,
       "attention",
       "Two heads, each with three matrices of its own, look at the same words in two ways, and what they " +
         "find is put side by side.",
     ],
-  ].map(([chapter, steps, chosen, first, sentence, tell]) => ({ chapter, steps, chosen, first, sentence, tell }));
+  ].map(([chapter, steps, first, sentence, tell]) => ({ chapter, steps, chosen: first === "outputs" ? aContext : aWeight, first, sentence, tell }));
 
   function tellMixed() {
     const row = attend(shown.state).heads[0].weights[1];

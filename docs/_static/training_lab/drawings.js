@@ -2,18 +2,11 @@
  * arrows in a plane, and the course of the loss. Each is a drawing and a function that fills it.
  */
 (() => {
-  "use strict";
-
   const { apart, draw, learning, percent, range } = globalThis.literateParts;
 
   const at = (x, y) => ({ x, y });
   const text = (attributes, content = "") => draw("text", attributes, content);
   const number = (x) => x.toFixed(1);
-  const showText = (element, place, content) => {
-    element.setAttribute("x", number(place.x));
-    element.setAttribute("y", number(place.y));
-    element.textContent = content;
-  };
 
   // Hands in a circle ---------------------------------------------------------------------------------
 
@@ -61,10 +54,9 @@
   }
 
   function circle(numHeads) {
-    const heads = range(numHeads);
     const pairs = range(3).flatMap((from) => range(3).map((to) => ({ from, to })));
     const name = (head) => (numHeads > 1 ? `tl-head-${head + 1}` : "tl-weight");
-    const looks = heads.flatMap((head) =>
+    const looks = range(numHeads).flatMap((head) =>
       pairs.map(({ from, to }) => {
         if (from === to) {
           const ring = draw("circle", { class: `tl-ring ${name(head)}`, cx: PLACES[from].x, cy: PLACES[from].y, r: 30 + 6 * head });
@@ -76,9 +68,9 @@
           d: `M ${number(start.x)} ${number(start.y)} Q ${number(middle.x)} ${number(middle.y)} ${number(end.x)} ${number(end.y)}`,
         });
         const tip = draw("path", { class: "tl-tip", d: "M 0 -1 L 1 0 L 0 1 z" });
-        const share = text({ class: "tl-share", "text-anchor": "middle", "dominant-baseline": "central" });
+        const share = text({ class: "tl-share", x: number(label.x), y: number(label.y), "text-anchor": "middle", "dominant-baseline": "central" });
         const element = draw("g", { class: name(head) }, line, tip, share);
-        return { head, from, to, element, line, tip, share, end, label, angle };
+        return { head, from, to, element, line, tip, share, end, angle };
       }),
     );
     const hands = range(3).map(hand);
@@ -96,7 +88,7 @@
 
     /** `hands`: the words, which weights they have in each head, and what each says; `said` is for those who listen. */
     function fill(dealt, said) {
-      for (const { head, from, to, element, line, tip, share, end, label, angle } of looks) {
+      for (const { head, from, to, element, line, tip, share, end, angle } of looks) {
         const weight = dealt[from].weights[head][to];
         element.setAttribute("opacity", (0.12 + 0.88 * weight).toFixed(3));
         const thick = 0.5 + 7.5 * weight;
@@ -106,7 +98,7 @@
         }
         line.setAttribute("stroke-width", number(thick));
         tip.setAttribute("transform", `translate(${number(end.x)} ${number(end.y)}) rotate(${number(angle)}) scale(${number(4 + thick)})`);
-        showText(share, label, weight >= least ? percent(weight) : "");
+        share.textContent = weight >= least ? percent(weight) : "";
       }
       dealt.forEach(({ word, lines }, i) => {
         const [colour] = word.split("-");

@@ -4,10 +4,7 @@
  * A word has the same query, key and value wherever it stands, so they are computed once for each word of the vocabulary.
  */
 (() => {
-  "use strict";
-
-  const parts = globalThis.literateParts;
-  const { addTo, dot, linear, range, scoresOf, softmax, sum, vector, weightedSum } = parts;
+  const { addTo, dot, linear, range, scoresOf, softmax, sum, vector, weightedSum } = globalThis.literateParts;
   const EMBEDDING = "embedding.weight";
   const VECTORS = ["query", "key", "value"];
   const [BETA_1, BETA_2, EPS] = [0.9, 0.999, 1e-8];
@@ -192,7 +189,5 @@
 
   const sizeOf = (parameters) => sum(Object.values(parameters).flat().map((one) => one.length ?? 1));
 
-  Object.assign(parts, {
-    learning: { accuracy, answersTo, beginning, drawAnew, headsOf, lossAndGradients, sizeOf, takeStep },
-  });
+  globalThis.literateParts.learning = { accuracy, answersTo, beginning, drawAnew, headsOf, lossAndGradients, sizeOf, takeStep };
 })();

@@ -1,7 +1,5 @@
 /* The reader chooses a question and a kind of attention, deals hands, and trains. All that is shown follows from these. */
 (() => {
-  "use strict";
-
   const { bring, button, choice, languageModel, learning, make, percent, radios, range, row, scrollable, softmax, sum, tableOf } =
     globalThis.literateParts;
   const { accuracy, answersTo, beginning, circle, course, drawAnew, headsOf, plane, sizeOf, takeStep } = learning;
@@ -249,7 +247,6 @@
     const circlePlace = make("div");
     const where = make("p", { class: "lp-facts" });
     const legend = make("p", { class: "lp-facts" });
-    const chosen = make("div", { class: "tl-chosen" }, questionRadios.element, kindPlace);
     const planePlace = make(
       "div",
       { class: "tl-planes" },
@@ -336,7 +333,7 @@
     }
 
     fill(
-      chosen,
+      make("div", { class: "tl-chosen" }, questionRadios.element, kindPlace),
       asked,
       row(train, again, other),
       make(
