@@ -43,14 +43,6 @@ def test_a_name_that_two_modules_define_is_none_of_them(small) -> None:
     assert changed.find("other._hidden").own == "other._hidden"
 
 
-def test_what_a_star_imports_is_what_the_module_offers(tmp_path) -> None:
-    folder = tmp_path / "src" / "small"
-    folder.mkdir(parents=True)
-    (folder / "__init__.py").write_text("from small.one import *\n")
-    (folder / "one.py").write_text("__all__ = ['act']\n\ndef act(): ...\ndef other(): ...\n")
-    assert set(package_source.library_in(folder).public) == {"act"}
-
-
 # This package
 
 
