@@ -160,12 +160,6 @@ def random_maps(*shape):
     return torch.rand(shape, generator=generator, dtype=torch.float64).tril().softmax(dim=-1)
 
 
-def test_maps_are_what_each_attention_returns(model) -> None:
-    token_ids = tokens(2, 7)
-    maps = la.attention_maps(model, token_ids)
-    assert_close(maps, run_in_parts(model, token_ids).maps)
-
-
 def test_targets_of_induction_by_hand() -> None:
     a, b = 3, 8
     assert la.induction_targets(torch.tensor([a, b, a, a, b])).nonzero().tolist() == [
