@@ -29,9 +29,10 @@
     const nothing = { read: [], solved: {}, written: [], begun: {}, place: "" };
     try {
       const text = localStorage.getItem(NAME) ?? "{}";
+      if (text.length > MOST) return nothing; // unread, as to read it would hold up the page
       const { read, solved, written, begun, place } = { ...nothing, ...JSON.parse(text) };
       const isRight = isTexts(read) && isTexts(written) && isMap(solved, isText) && isMap(begun, isStop);
-      if (text.length > MOST || !isRight) return nothing;
+      if (!isRight) return nothing;
       return { read, solved, written, begun, place: Object.hasOwn(begun, place) && titleIn(place) ? place : "" };
     } catch {
       return nothing;

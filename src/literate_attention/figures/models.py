@@ -123,7 +123,7 @@ def _draw_part(page: Canvas, lefts: Sequence[float], y: float, part: str) -> flo
 
 def draw_turned_arrows(pairs: Mapping[str, Float[Tensor, "2 2"]]) -> Drawing:
     """Draw a query and a key as arrows, and the angle between them, for several pairs of places."""
-    arrows = {name: to_numpy(pair) for name, pair in pairs.items()}
+    arrows = {name: to_numpy(pair, 2) for name, pair in pairs.items()}
     longest = max(float(np.linalg.norm(pair, axis=1).max()) for pair in arrows.values())
     room = (WIDTH - 2 * MARGIN) / len(arrows)
     radius, top, sentences = min(room / 2 - 14, 70.0), MARGIN + LINE + 8, []

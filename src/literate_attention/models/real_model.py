@@ -347,7 +347,7 @@ def choose_and_show(
         a
         😀
     """
-    decoder = codecs.getincrementaldecoder("utf-8")()
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def choose_one(logits: Tensor) -> Tensor:
         chosen = choose(logits)

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import nbformat
 import pytest
 from harness.books import cell
+from nbformat.v4 import new_code_cell, new_notebook
 
 from executable_book.publish.plain_markdown import escape
 
@@ -233,6 +235,9 @@ def test_what_a_page_shows_of_other_files_is_a_link_or_stands_there(new_book) ->
     book = new_book(html_baseurl=HOME)
     book.page("page", f"# Page\n\n{FROM_ELSEWHERE}\n", cell(TABLE))
     book.write("one.csv", "1,2")
+    book.write(
+        "notes.ipynb", nbformat.writes(new_notebook(cells=[new_code_cell("1 / 0")]))
+    )  # no page
     assert book.build().err == ""
     (file,) = (book.html / "_downloads").rglob("*.csv")
     address = HOME + file.relative_to(book.html).as_posix()

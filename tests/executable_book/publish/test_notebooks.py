@@ -98,7 +98,7 @@ def test_what_a_page_leaves_out_is_there_for_the_cells_that_follow(book, tag) ->
     hidden = cell("left_out = 1\nleft_out", f":tags: [{tag}]")
     answer = cell("print(solved)", ":tags: [remove-cell]") + "So easy."
     exercise = EXERCISE.replace("So easy.", answer)
-    fails = cell("1 / 0", ":tags: [raises-exception]")
+    fails = cell("1 / 0", ":tags: [raises-exception, skip-execution]")
     book.page("page", "# A title\n", hidden, exercise, cell("print(left_out)"), fails)
     assert book.build().err == ""
     for end, sources in {
@@ -109,7 +109,7 @@ def test_what_a_page_leaves_out_is_there_for_the_cells_that_follow(book, tag) ->
         codes = [one for one in notebook_of(book, f"page{end}").cells if one.cell_type == "code"]
         assert [one.source.partition("\n")[0] for one in codes[1:]] == sources
         assert codes[1].metadata == {"jupyter": LEFT_OUT[tag]}
-        assert codes[-1].metadata == {"tags": ["raises-exception"]}
+        assert codes[-1].metadata == {"tags": ["raises-exception", "skip-execution"]}
 
 
 def test_a_page_that_stopped_has_no_notebook_any_more(book) -> None:

@@ -31,6 +31,12 @@ test_refuses = refusals(
     ("holds nothing to draw", lambda: figures.draw_attention_matrix(torch.eye(0), [])),
     ("(1, 2, 2): take one text", lambda: figures.draw_attention_matrix(EYE[None], ABC[:2])),
     ("1 of 4 numbers", lambda: figures.draw_masked_row(800 * EYE.flatten(), ABC, query=2)),
+    ("4 of 4 numbers", lambda: figures.draw_masked_row(EYE.flatten() - 1e8, ABC, query=2)),
+    ("(1, 2, 2): take one text", lambda: figures.draw_products([dict.fromkeys("abc", EYE[None])])),
+    (
+        "(1, 2, 2): take one text",
+        lambda: figures.draw_attention_matrix(EYE, ABC[:2], attn_mask=EYE[None]),
+    ),
     ("1 of 2 numbers", lambda: figures.draw_attention_matrix(NAN, ["a"], keys=["a", "b"])),
     ("6 things need as many", lambda: figures.draw_attention_matrix(torch.eye(6), ABC)),
     ("at most 37 do", lambda: figures.draw_looks({"w": EVEN[:60, :60]}, many(60))),
@@ -42,6 +48,9 @@ test_refuses = refusals(
     ("the product of the oth", lambda: figures.draw_products([{"a": EYE, "b": EYE, "c": EYE + 1}])),
     ("got 2 in both", lambda: figures.draw_mask_parts({"a": EYE >= 0, "b": EYE > 0}, ABC[:2])),
     ("no place for 0; pass log=False", lambda: lines({"a": [0, 1]})),
+    ("b needs a finite number for", lambda: lines({"a": [1, 2], "b": [1, torch.inf]})),
+    ("b needs a finite number for", lambda: lines({"a": [1, 2], "b": [torch.nan, torch.nan]})),
+    ("b needs a finite number for", lambda: lines({"a": [1, 2], "b": [1, 2, 3]})),
     ("at most 6 series can", lambda: lines(dict.fromkeys("abcdefghi", (1, 2)))),
     ("at most 4 processes have a", lambda: figures.draw_ring(many(16), la.ring_shards(16, 8))),
 )

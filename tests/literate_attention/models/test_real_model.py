@@ -97,6 +97,9 @@ def test_a_text_is_shown_in_whole_characters_while_it_is_chosen() -> None:
     assert [int(choose(torch.tensor([token]))) for token in token_ids] == token_ids
     assert "".join(shown) == "naïve 😀👩‍👩‍👧 мир"
     assert len(shown) < len(token_ids)
+    for token in [*tokenizer.encode("😀")[:1], *tokenizer.encode(" no")]:  # as chance may write
+        choose(torch.tensor([token]))
+    assert "".join(shown).endswith("мир\N{REPLACEMENT CHARACTER} no")
 
 
 def test_refuses_a_layer_that_is_not_there() -> None:

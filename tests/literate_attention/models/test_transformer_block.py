@@ -76,6 +76,11 @@ def test_the_model_is_its_parts_one_after_the_other() -> None:
 def test_texts_that_are_mapped_and_traced_have_no_numbers_to_look_at() -> None:
     ours, token_ids = model(), torch.tensor([[1, 7, 2], [5, 5, 10]])
     assert_close(torch.vmap(ours)(token_ids), ours(token_ids))
+    weights = {name: weight.detach() for name, weight in ours.named_parameters()}
+    of_one = torch.func.grad(lambda *given: torch.func.functional_call(ours, *given).sum())
+    each = torch.vmap(of_one, (None, 0))(weights, token_ids)
+    for text, found in zip(token_ids, each["final_norm.weight"], strict=True):
+        assert_close(found, of_one(weights, text)["final_norm.weight"])
     with FakeTensorMode(allow_non_fake_inputs=True):
         assert ours(torch.ones(2, 3, dtype=torch.int64)).shape == (2, 3, VOCABULARY)
 

@@ -47,6 +47,10 @@ def draw_lines(
         torch.as_tensor(values, dtype=torch.float64).detach().cpu().numpy()
         for values in (x, *series.values())
     )
+    for name, values in zip(("x", *series), (places, *rows), strict=True):
+        finite = np.isfinite(values).any() and not np.isinf(values).any()
+        if values.shape != places.shape or not finite:
+            raise ValueError(f"{name} needs a finite number for each point, got {values}")
     smallest, largest = np.nanmin(rows), np.nanmax(rows)
     if log and smallest <= 0:  # matplotlib would leave it out without a word
         raise ValueError(f"a logarithmic axis has no place for {smallest:g}; pass log=False")

@@ -81,7 +81,7 @@ def draw_products(products: Sequence[Mapping[str, Float[Tensor, "_ _"]]]) -> Dra
         products: for each line two matrices and their product, by name. A name that contains query, key,
             value, context or input gives its block that colour.
     """
-    rows = [{name: to_numpy(matrix) for name, matrix in product.items()} for product in products]
+    rows = [{name: to_numpy(matrix, 2) for name, matrix in product.items()} for product in products]
     for left, right, result in (row.values() for row in rows):
         if not np.allclose(left @ right, result, rtol=1e-3, atol=1e-4):
             raise ValueError("the last matrix must be the product of the others, but is not")
@@ -140,7 +140,7 @@ def draw_projections(
     A linear layer stores its matrix transposed: hand over ``layer.weight.T``.
     """
     x = to_numpy(inputs, 2)
-    matrices = {name: to_numpy(matrix) for name, matrix in weights.items()}
+    matrices = {name: to_numpy(matrix, 2) for name, matrix in weights.items()}
     tokens = clean_labels(tokens, len(x))
     (num_tokens, d_in), d_out = x.shape, max(matrix.shape[1] for matrix in matrices.values())
     limit = max(float(abs(matrix).max()) for matrix in matrices.values())

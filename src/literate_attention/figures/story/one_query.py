@@ -147,9 +147,10 @@ def draw_masked_row(
     values = to_numpy(scores, 1)
     tokens = clean_labels(tokens, len(values))
     masked = np.where(np.arange(len(values)) <= query, values, -np.inf)
-    exponentials = to_numpy(torch.from_numpy(masked).exp())  # refuses what is infinite
+    powers = torch.from_numpy(masked).exp()
+    # Refuses a sum that is infinite, and one of zero.
+    exponentials, weights = to_numpy(powers), to_numpy(powers / powers.sum())
     total = exponentials.sum()
-    weights = exponentials / total
     row, gap, cell, passage = 22.0, 10.0, 38.0, 30.0
     left = MARGIN + label_width([*tokens, "key"]) + 6
     after = left + cell + passage
