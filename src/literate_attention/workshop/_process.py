@@ -141,10 +141,21 @@ def stop(process: subprocess.Popen[bytes], mark: str) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     except (AttributeError, ProcessLookupError, PermissionError):  # Windows, or nothing is left
         process.kill()
+    for _ in range(20):
+        left = [*begun_under(mark)]
+        for one in left:
+            with contextlib.suppress(ProcessLookupError):  # it has ended
+                os.kill(one, signal.SIGKILL)
+        if not left:  # else it may have begun another meanwhile
+            return
+
+
+def begun_under(mark: str) -> Iterator[int]:
+    """Yield the processes that have a mark, if the system shows them."""
     for environment in Path("/proc").glob("[1-9]*/environ"):
         with contextlib.suppress(OSError):  # of another user, or gone
             if f"{MARK}={mark}".encode() in environment.read_bytes():
-                os.kill(int(environment.parent.name), signal.SIGKILL)
+                yield int(environment.parent.name)
 
 
 def how_it_ended(code: int, seconds: float) -> str:

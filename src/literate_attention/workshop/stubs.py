@@ -131,7 +131,7 @@ def not_named(folder: Path) -> Iterator[str]:
     """Say which pieces a chapter's file does not name, such as those that are new in the book."""
     for stem, pieces in CHAPTERS.items():
         with contextlib.suppress(OSError):  # a folder, or a link that leads nowhere
-            content = (folder / f"{stem}.py").read_bytes()
+            content = (folder / f"{stem}.py").read_bytes().replace(b"\0", b"")  # of UTF-16
             if names := [one.name for one in pieces if one.name.encode() not in content]:
                 yield f"{stem}.py does not name {', '.join(names)}; start another folder to copy from."
 

@@ -143,10 +143,27 @@ def test_code_that_stops_its_own_clock_is_not_waited_for(folder, monkeypatch) ->
     assert (result.state, "the computer is busy" in result.says) == ("not written yet", True)
 
 
-def test_a_file_of_another_encoding_is_no_python(folder) -> None:
-    (folder / "simple_attention.py").write_bytes(RIGHT_SOFTMAX.encode("utf-16"))
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        (RIGHT_SOFTMAX.encode("utf-16"), "simple_attention.py, is no Python: "),
+        (b"# coding: klingon\n" + RIGHT_SOFTMAX.encode(), "simple_attention.py, is no Python: "),
+        (b"# coding: latin-1\n# caf\xe9\nimport torch\n" + RIGHT_SOFTMAX.encode(), "right"),
+    ],
+)
+def test_a_file_of_another_encoding_is_read_or_no_python(folder, code, says) -> None:
+    (folder / "simple_attention.py").write_bytes(code)
     (result,) = workshop.check(folder, "softmax").results
-    assert result.says.startswith("simple_attention.py, is no Python: ")
+    assert result.says.startswith(says)
+    assert "does not name softmax" not in workshop.start(folder)
+
+
+def test_what_is_imported_for_a_verdict_is_imported_before_its_time_begins(folder) -> None:
+    count = "import sys\nbefore = len(sys.modules)\ndef softmax(x):\n    return x\n"
+    say = "def dot_product_attention(x):\n    raise ValueError(len(sys.modules) - before)\n"
+    write(folder, "simple_attention", count + say)
+    verdicts = said(workshop.check(folder, "simple_attention"))
+    assert verdicts["dot_product_attention"].startswith("It stops with ValueError: 0.")
 
 
 @pytest.mark.parametrize("then", ["while True:\n        pass", "os._exit(0)"])
@@ -357,6 +374,11 @@ NOT_IMPORTED = "class RMSNorm:\n    def __init__(self, *_):\n        softmax(1)\
         ("softmax", OF_TORCH, "It stops with NotImplementedError: Module [Module] is missing"),
         ("softmax", "from literate_attention import softmax\n", "own, imported. | written yet: 1"),
         ("softmax", STRAY, "stops with ValueError: \\ud800\\x1b[2J = 1"),
+        (
+            "softmax",
+            "softmax = type('A\\nsoftmax', (), {'__init__': print})",
+            "it returns A softmax.",
+        ),
         ("dot_product_attention", ATTEND, APART),
         (  # however deep it is called; what is missing is not wrong
             "MultiHeadAttention",
@@ -373,7 +395,9 @@ def test_what_is_said_of_a_piece(folder, name, code, says) -> None:
     stem = BY_NAME[name].stem
     write(folder, stem, code)
     line = (folder / f"{stem}.py").read_text("utf-8").count("\n")
-    printed = " ".join(str(workshop.check(folder, name)).split())
+    checked = workshop.check(folder, name)
+    assert "\n" not in checked.results[0].verdict.says  # nor a line that the page takes for its own
+    printed = " ".join(str(checked).split())
     for part in says.format(line=line).split(" | "):
         assert part in printed
     if name == "MultiHeadAttention":
@@ -439,6 +463,9 @@ def test_a_table_has_no_formulas_and_overwrites_nothing_else(tmp_path) -> None:
     with pytest.raises(WorkshopError, match=r"ends in \.csv"):
         list(checking.report(mine, [tmp_path]))
     assert mine.read_text() == "mine"
+    first = checking.report(tmp_path / "new.csv", [tmp_path, tmp_path / "gone"])
+    assert next(first).startswith(f"{tmp_path}: 0 right")
+    assert len((tmp_path / "new.csv").read_text().splitlines()) == 1 + len(PIECES)
     grades = mine.replace(tmp_path / "grades.csv")
     with pytest.raises(WorkshopError, match="no table of verdicts"):
         list(checking.report(grades, [tmp_path]))

@@ -191,6 +191,7 @@ RMSNorm: torch's | return (wide / size).to(x.dtype) * self.weight
         -> return nn.functional.rms_norm(x, self.weight.shape, self.weight, self.eps)
 RMSNorm: by the norm | torch.sqrt(wide.pow(2).mean(dim=-1, keepdim=True) + self.eps)
         -> (torch.linalg.vector_norm(wide, dim=-1, keepdim=True) ** 2 / x.shape[-1] + self.eps) ** 0.5
+SwiGLU: lazy | nn.Linear(embed_dim, -> nn.LazyLinear( | nn.Linear(hidden_dim, -> nn.LazyLinear(
 TransformerBlock: added the other way round, and a cache by name
     self, x, **options -> self, x, cache=None | (x), **options -> (x), cache=cache
     return x + self.feed_forward(self.feed_forward_norm(x))
@@ -293,6 +294,11 @@ def test_what_differs_before_it_stops_is_shown_first() -> None:
     assert "tokens at a time = (1, 1)" in verdict.case
 
 
+def test_a_norm_that_cuts_float64_off_is_right_and_told_so() -> None:
+    assert "float64 loses half of its digits" in str(check_piece(NAIVE["RMSNorm"]))
+    assert str(check_piece(RMSNorm)) == "Right."
+
+
 @pytest.mark.parametrize("mine", [Listing, NAIVE["KVCache"]])
 def test_a_cache_that_copies_what_it_keeps_is_right_and_told_so(mine) -> None:
     verdict = check_piece(mine, "KVCache")
@@ -353,11 +359,20 @@ class Sharing(KVCache):
 
 
 AS_WRITTEN = """
-CausalAttention: It sets a seed, or draws, even after .eval()
+CausalAttention: but it sets a seed
     query = self.W_query(x) -> torch.manual_seed(0); query = self.W_query(x)
 MultiHeadAttention: The numbers are not the right ones | return self.out_proj(merge_heads(attended)) ->
         z = self.out_proj(merge_heads(attended)); return z + x if z.shape == x.shape else z
+CausalAttention: in training the same weights are dropped each time: is a seed set?
+    query = self.W_query(x) -> torch.manual_seed(1) if self.training else 0; query = self.W_query(x)
+TransformerBlock: but it sets a seed | x = x + -> torch.manual_seed(1); x = x +
+SelfAttention_v2: nothing should be dropped here
+    query = self.W_query(x) -> query = self.W_query(nn.functional.dropout(x, 0.1, self.training))
 RotaryEmbedding: The numbers are not the right ones | positions.float() -> positions.bfloat16().float()
+RotaryEmbedding: The numbers are not the right ones | positions.float() -> positions.half().float()
+rotary_frequencies: The numbers are not the right ones | / head_dim) -> / head_dim).half().float()
+attention_weights: The numbers are not the right ones
+    query.shape[-1] ** -0.5 -> 1 / max(query.shape[-1] // 2, 1)
 TransformerBlock: The numbers are not the right ones
     return x + -> return nn.functional.dropout(x, 0.1, self.training) +
 rotary_frequencies: The numbers are not the right ones
@@ -367,6 +382,12 @@ merge_partials: The log-sum-exp: the exponentials overflow
     exponentials(l1, merged), exponentials(l2, merged) -> (l1 - merged).exp(), (l2 - merged).exp()
     torch.logaddexp(l1, l2) -> (l1.exp() + l2.exp()).log()
 GroupedQueryAttention: not the gradient of x | softmax(scores) @ value -> softmax(scores) @ value.data
+GroupedQueryAttention: not the gradient of x | query @ key. -> query.detach() @ key.
+GroupedQueryAttention: not the gradient of x | query @ key. -> query @ key.detach().
+softmax: backward stops with one of the variables
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+        -> exponentials /= exponentials.sum(dim=-1, keepdim=True); return exponentials
+mask_scores: no gradient flows back | return scores -> return torch.from_numpy(scores.detach().numpy())
 TransformerBlock: not the gradient of x | x = x + -> x = x.data +
 softmax: It changes scores | exponentials = -> scores.exp_(); exponentials =
 KVCache: The numbers are not the right ones | [self.keys, key] -> [self.keys, key.half().to(key.dtype)]
@@ -378,6 +399,10 @@ rotate_half_split: but of type torch.float64 | return -> return 1.0 *
     dim=-1) -> dim=-1).double()
 KVCache: The numbers are not the right ones | [self.values, value] -> [self.values, -key]
 RMSNorm: but of type torch.float32, not torch.float16 | .to(x.dtype) * self.weight -> * self.weight.float()
+RMSNorm: but of type torch.float32, not torch.float64 | return (wide / size).to(x.dtype) * self.weight
+        -> y = wide / size * self.weight.float(); return y.half() if x.dtype == torch.half else y
+RollingCache: The numbers are not the right ones
+    self.keys, self.values = -> type(self).keys, type(self).values =
 RMSNorm: names of its parameters: expected weight (2,), found scale (2,) | self.weight -> self.scale
 GroupedQueryAttention: No biases are expected, found out_proj.bias: give nn.Linear bias=False.
     self.head_dim, d_out, bias=False) -> self.head_dim, d_out)
@@ -387,6 +412,8 @@ RotaryEmbedding: No checkpoint has the parameter frequencies: what is computed, 
     rotary_frequencies(head_dim, base) -> nn.Parameter(rotary_frequencies(head_dim, base))
 LanguageModel: head.weight is one matrix with token_embedding.weight, as a checkpoint has it
     self.final_norm = -> self.head = nn.Linear(embed_dim, vocab_size, bias=False); self.final_norm =
+LanguageModel: W_out is one matrix with token_embedding.weight, as a checkpoint has it
+    self.final_norm = -> self.W_out = nn.Parameter(torch.ones(embed_dim, vocab_size)); self.final_norm =
 RMSNorm: make nn.Parameter of a plain tensor | nn.Parameter(torch.ones(embed_dim)) -> torch.ones(embed_dim)
 KVCache: it has no num_tokens | def num_tokens -> def so_far
 KVCache: num_keys is a method, expected a number: write @property above it.

@@ -154,6 +154,12 @@ NEOX = MULTI_HEAD_ATTENTION.replace(
     "self.qkv(x).chunk(3, dim=-1)",
     "self.qkv(x).view(b, n, self.h, 3, self.d).movedim(3, 0).flatten(3)",
 )
+CONVOLUTIONS = (
+    MULTI_HEAD_ATTENTION.replace("nn.Linear(d_in, 3 * d_out,", "nn.Conv1d(d_in, 3 * d_out, 1,")
+    .replace("self.qkv(x)", "self.qkv(x.mT).mT")
+    .replace("nn.Linear(d_out, d_out)", "nn.Conv1d(d_out, d_out, 1)")
+    .replace("self.proj(z)", "self.proj(z.mT).mT")
+)
 LAZY = MULTI_HEAD_ATTENTION.replace("nn.Linear(d_in, 3", "nn.LazyLinear(3")
 OUT_OF_HEADS = (
     """(torch.einsum("bhqk,bhke->bqhe", weights, v).flatten(2) @ self.W_O.flatten(0, 1))"""
@@ -189,6 +195,7 @@ OF_ONE_BATCH = EMBEDDING.replace(
 ).replace("self.places.T[:", "self.places[:, :")
 RIGHT = (
     *(NEOX, LAZY, TRANSFORMER_LENS, EMBEDDING, ONE_TABLE, POSITIONS_FIRST, OF_ONE_BATCH),
+    CONVOLUTIONS,
     SOFTMAX,
     COMPILED,
     ATTEND,
@@ -228,6 +235,8 @@ of type torch.float32, expected torch.bool
     SELF_ATTENTION_V2: """
 qkv_bias=False has to leave out the biases | , bias=qkv_bias ->
 stops with RuntimeError | q @ k.T -> q @ k
+this layout of parameters cannot be judged | self.W_key( -> self.B(self.A(x)) + self.W_key(
+    super().__init__() -> super().__init__(); self.A, self.B = nn.Linear(d_in, 2), nn.Linear(2, d_out)
 this layout of parameters cannot be judged | self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         -> self.W_query = nn.utils.parametrizations.weight_norm(nn.Linear(d_in, d_out, bias=qkv_bias))
 """,

@@ -132,10 +132,12 @@ def test_the_first_piece_speaks_already_and_what_is_wrong_or_printed_is_left_out
 
 
 @pytest.mark.oracle
-def test_a_question_is_answered_through_naive_code(tmp_path, capsys) -> None:
+def test_a_question_is_answered_through_naive_code(tmp_path, capsys, monkeypatch) -> None:
     write(tmp_path, **naive())
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     talk(tmp_path, "What is the capital of France?", chat=True)
-    said = capsys.readouterr().out
+    said, signs_of_life = capsys.readouterr()
+    assert signs_of_life.count(" ...\n") == 3
     assert said.startswith("SmolLM2 runs on 14 pieces, all of them yours:\n")
     assert "\nThe capital of France is Paris.\n" in said
 

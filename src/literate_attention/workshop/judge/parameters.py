@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter
 from torch.nn.utils.parametrize import is_parametrized
 
 from literate_attention.workshop.judge.trials import UnusableError, drawn
@@ -91,8 +92,8 @@ def _matrices(
         owner = module.get_submodule(path)
         if isinstance(owner, TORCHS):
             weight = weight.mT if weight.ndim == 2 else weight
-        elif turned and weight.ndim == 2:
-            weight = weight.T
+        elif turned:
+            weight = weight.permute(*range(weight.ndim)[::-1])
         if width is not None:  # heads may stand apart in what comes in
             weight = weight.flatten(0, -2) if weight.ndim > 2 else weight
             if weight.shape != (size, width):
@@ -157,6 +158,9 @@ def fitting(module: nn.Module, expected: Mapping[str, Tensor]) -> dict[str, nn.P
         UnusableError: they have other names or shapes.
     """
     found = dict(module.named_parameters(remove_duplicate=False))
+    for name, one in found.items():
+        if isinstance(one, UninitializedParameter) and name in expected:
+            one.materialize(expected[name].shape)
     known = {id(found[name]) for name in expected if name in found}
     others = {name: found[name] for name in found if id(found[name]) not in known}
     lacking = {
@@ -183,7 +187,11 @@ def what_does_not_fit(
         return f"no biases are expected, found {', '.join(has)}: give nn.Linear bias=False"
     parameters = dict(module.named_parameters())
     for name, weight in has.items():
-        twins = (n for n, p in parameters.items() if n not in has and p.shape == weight.shape)
+        twins = (
+            n
+            for n, p in parameters.items()
+            if n not in has and sorted(p.shape) == sorted(weight.shape)
+        )
         if not lacking and weight.ndim > 1 and (twin := next(twins, None)):
             return f"{name} is one matrix with {twin}, as a checkpoint has it: assign that to it"
     if not lacking:

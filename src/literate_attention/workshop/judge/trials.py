@@ -171,6 +171,10 @@ def attempt(run: Run, mine: object, given: Given) -> list[Tensor]:
 
 def judge_what_is_right(mine: Way, right: Way, trials: Sequence[Trial]) -> Verdict:
     """Compare the types of right numbers, and what a backward pass brings, if it brings anything."""
+    if sets_seed(mine, trials[-1][0]):
+        return wrong(
+            "the numbers are right, but it sets a seed: what others draw is no longer random"
+        )
     for given, came in trials:
         for one, other in zip(came, tensors(right(given)), strict=True):
             is_typed = other.is_floating_point() or other.dtype == torch.bool
@@ -181,6 +185,16 @@ def judge_what_is_right(mine: Way, right: Way, trials: Sequence[Trial]) -> Verdi
             if should := backward(right, given):
                 return compare_gradients(mine, should, given)
     return RIGHT
+
+
+def sets_seed(mine: Way, given: Given) -> bool:
+    """Tell whether random numbers are the same after each call, although one is drawn between."""
+    states = []
+    for _ in range(2):
+        mine(copied(given))
+        states.append(torch.get_rng_state())
+        torch.rand(1)
+    return torch.equal(*states)
 
 
 Backward = tuple[int, dict[str, Tensor]]

@@ -33,7 +33,7 @@ def run_cache(implementation: Any, given: Given, name: str = "num_tokens") -> li
 
 
 def appended(
-    cache: Any, sizes: tuple[int, int, int], chunks: tuple[int, ...], name: str, other: Any = None
+    cache: Any, sizes: tuple[int, int, int], chunks: tuple[int, ...], name: str, other: Any
 ) -> list[Tensor]:
     """Append a few tokens at a time, and return all that came, and a number that the cache should know."""
     batch, num_kv_heads, head_dim = sizes
@@ -43,8 +43,7 @@ def appended(
     both = keys_and_values(batch, num_kv_heads, sum(chunks), head_dim)
     for key, value in zip(*(one.split(chunks, dim=2) for one in both), strict=True):
         came += [one.clone() for one in cache.append(key.clone(), value.clone())]
-        if other is not None:
-            other.append(2 * key, 2 * value)  # which is no business of the first
+        other.append(2 * key, 2 * value)  # which is no business of the first
         came.append(number(cache, name))
     return came
 

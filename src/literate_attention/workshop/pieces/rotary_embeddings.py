@@ -10,7 +10,7 @@ from literate_attention.models.rotary_embeddings import (
     rotate_half_split,
 )
 from literate_attention.workshop.judge.parameters import loaded
-from literate_attention.workshop.judge.trials import Given, drawn
+from literate_attention.workshop.judge.trials import Given, Judged, drawn
 from literate_attention.workshop.pieces.piece import judged
 
 WRONG_EXPONENTS = """
@@ -32,6 +32,11 @@ the exponents go up to 1, the last should be (head_dim - 2) / head_dim
 these are the exponents, expected powers of the base | 1.0 / base ** ->
 the base is multiplied by the exponent, expected a power | base ** (torch -> (base * torch
 """
+
+
+def run_far(implementation: Any, given: Given) -> Any:
+    """Compute the angles of a position, which show what the frequencies themselves are too small to show."""
+    return given["position"] * implementation(given["head_dim"])
 
 
 WRONG_WAYS = """
@@ -99,7 +104,8 @@ PIECES = (
         "Turn, do not add",
         "Pair i turns by the base to the power of minus 2i / head_dim.",
         WRONG_EXPONENTS + WRONG_FREQUENCIES,
-        [(2,), (4, 16.0), (6, 8.0), (8,), (64,)],
+        [(2,), (4, 16.0), (6, 2.5), (8,), (64,)],
+        then=Judged(rotary_frequencies, "", [{"head_dim": 96, "position": 100}], run_far),
         leave_out=("dtype",),
         in_model=True,
     ),
@@ -124,7 +130,7 @@ PIECES = (
             *(queries(1, 1, 2), queries(1, 2, 2), queries(1, 1, 2, start=3)),
             *(queries(1, 2, 4), queries(2, 2, 4, start=1)),
             queries(2, 3, 5, 8, start=2, base=10.0),
-            queries(1, 1, 3, 8, start=1000),  # further than half precision can count
+            queries(1, 1, 3, 2, start=3000),  # further than half precision can count
             {**queries(3, 2, 4, start=1), "context_length": 11},
         ],
         run_rope,

@@ -221,7 +221,7 @@ PIECES = (
                 "query, key",
                 ([[2.0]], [[1.0], [0.0]]),
                 (drawn(2, 4, seed=1), drawn(3, 4, seed=2)),
-                (drawn(2, 3, 4, seed=3), drawn(2, 5, 4, seed=4)),
+                (drawn(2, 3, 6, seed=3), drawn(2, 5, 6, seed=4)),
             ),
         ),
         leave_out=("attn_mask", "scale"),

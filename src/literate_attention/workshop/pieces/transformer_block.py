@@ -13,6 +13,7 @@ from literate_attention.models.transformer_block import (
 )
 from literate_attention.workshop.judge.parameters import loaded
 from literate_attention.workshop.judge.trials import Given, Judged, drawn, inputs
+from literate_attention.workshop.judge.verdict import RIGHT, Verdict, remark
 from literate_attention.workshop.pieces.piece import judged
 
 # The norm
@@ -67,7 +68,20 @@ NORMED = inputs(
     *(([[0.0, 0.0]], TWO), ([[0.001, 0.004]], TWO), ([[3.0, 4.0]], TWO, 0.5)),
     *((drawn(2, 3, 5), drawn(5, seed=1)), (drawn(2, 3),)),
 )
-LARGE = inputs("x, weight", (torch.tensor([[300.0, -300.0], [3.0, -3.0]]).half(), TWO.half()))
+LARGE = inputs(
+    "x, weight",
+    (torch.tensor([[300.0, -300.0], [3.0, -3.0]]).half(), TWO.half()),
+    (drawn(1, 2).double(), TWO.double()),
+)
+
+
+@torch.no_grad()
+def judge_digits(mine: Any) -> Verdict:
+    """See whether float64 keeps its digits: a norm that always computes in float32 is right, as Llama's."""
+    came, should = (run_norm(norm, LARGE[-1]) for norm in (mine, RMSNorm))
+    if torch.allclose(came, should, rtol=1e-9):
+        return RIGHT
+    return remark("float64 loses half of its digits: it computes in float32, whatever comes in")
 
 
 # The feed-forward part
@@ -244,7 +258,7 @@ PIECES = (
         WRONG_NORMS,
         NORMED,
         run_norm,
-        then=Judged(RMSNorm, HALF_PRECISION, LARGE, run_norm),
+        then=Judged(RMSNorm, HALF_PRECISION, LARGE, run_norm, then=judge_digits),
         attributes=("weight",),
         in_model=True,
     ),

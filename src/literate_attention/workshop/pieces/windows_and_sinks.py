@@ -36,10 +36,10 @@ rows and columns are swapped: a row belongs to a query | return mask -> return m
 
 
 def run_cache(implementation: Any, given: Given, name: str = "num_tokens") -> list[Tensor]:
-    """Make a cache, with sinks if there are any, and append."""
+    """Make two caches, with sinks if there are any, and append to both in turns."""
     window, num_sinks, batch, num_kv_heads, chunks = given.values()
-    cache = implementation(window, *([num_sinks] if num_sinks else []))
-    return appended(cache, (batch, num_kv_heads, 2), chunks, name)
+    cache, other = (implementation(window, *([num_sinks] if num_sinks else [])) for _ in range(2))
+    return appended(cache, (batch, num_kv_heads, 2), chunks, name, other)
 
 
 SIZES = "window, num_sinks, batch, num_kv_heads, tokens at a time"
