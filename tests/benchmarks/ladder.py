@@ -5,9 +5,10 @@ succeeds if at least 0.99 of the examples that it has not seen are answered righ
 loss is within 0.005 of the floor. For the square root, each of ten seeds has 400 steps at each of three
 learning rates (0.0003, 0.001, 0.003), and succeeds if the loss falls below 0.1 at any of them: with small
 numbers and the weight decay of the game, with large numbers and this decay, and with large numbers and
-none, which is counted again under four noises, since rounding decides it for some seeds. Tied is the model that has one matrix for queries and keys, and single the one with a single head:
-neither may succeed. Alone has a matrix for the queries alone. nox -s proof counts again, with two sets of
-instructions of the processor.
+none, which is counted again under four noises, since rounding decides it for some seeds. Tied is the model
+that has one matrix for queries and keys, and single the one with a single head: neither may succeed. Alone
+has a matrix for the queries alone. nox -s proof counts again, with two sets of instructions of the
+processor.
 """
 
 import torch
