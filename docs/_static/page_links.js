@@ -26,6 +26,7 @@ for (const button of document.querySelectorAll(".copy-page")) {
 // The whole book, kept in this browser, if a reader asks for it: see executable_book/reading_aids/offline_copy.py. How
 // much it is is said first. A page that was opened from a disk is not offered what it has.
 (() => {
+  "use strict";
   const item = document.querySelector(".keep-book");
   const root = new URL(document.documentElement.dataset.content_root, location.href);
   if (!item || !location.protocol.startsWith("http") || !navigator.serviceWorker || !globalThis.caches) return;

@@ -3,6 +3,7 @@
 // shows it, and clears it. A chapter that was begun offers to go on. In a browser that keeps nothing, none of this is
 // offered.
 (() => {
+  "use strict";
   const { make } = globalThis;
   const LOOKED_UP = /^(reference\/|trust\/|playground)/; // nobody reads these to their ends
   const A_WHILE = 20; // seconds: who leaves before, and has not scrolled, has only had a look

@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,8 @@ def test_a_browser_shows_what_is_saved(tmp_path) -> None:
     book.write("index.md", "# First\n")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = ["sphinx-autobuild", "docs", "docs/_build/html", "--port", str(port), "-A", value]
+    serve = (sys.executable, "-m", "sphinx_autobuild", "docs", "docs/_build/html")
+    command = [*serve, "--port", str(port), "-A", value]
     begun = {"cwd": tmp_path, "stdout": subprocess.DEVNULL, "start_new_session": True}
     with subprocess.Popen(command, **begun) as server:
         try:

@@ -2,6 +2,7 @@
  * in a test, and gives the same. Sizes are those of the small model of the page.
  */
 (() => {
+  "use strict";
   const { range, sum } = globalThis.literateParts;
   const SIZES = { width: 24, numHeads: 6, headDim: 4, bytesPerNumber: 4 };
 

@@ -1,5 +1,6 @@
 /* A text grows by a token, and one sees what is computed for it: with and without a cache. */
 (() => {
+  "use strict";
   const { bring, cacheCounts, choice, isRepeated, make, matrix, placed, range, scrollable, stepper, tableOf, whole } =
     globalThis.literateParts;
   const WORDS = "Your journey starts with one step and goes on word by word".split(" ");
@@ -11,7 +12,9 @@
     const settings = { window: Infinity, numKvHeads: 2, isCached: true };
     let newest = 0;
 
-    const scores = matrix({ name: "Scores: who asks whom", rows: NAMES, columns: NAMES, onLook: (place) => explain(place, scores, keys, about) });
+    const explainScore = (place) => explain(place, scores, keys, about);
+    const explainKey = (place) => explain(place, keys, scores, aboutKey);
+    const scores = matrix({ name: "Scores: who asks whom", rows: NAMES, columns: NAMES, onLook: explainScore });
     const said = make("p", { class: "lp-said", role: "status" });
     const keysPlace = make("div");
     let keys = null;
@@ -19,7 +22,7 @@
     /** A row for each KV head, below the scores. */
     function drawKeys() {
       const rows = range(settings.numKvHeads).map((head) => `KV head ${head + 1}`);
-      keys = matrix({ name: "Keys and values", rows, columns: NAMES, onLook: (place) => explain(place, keys, scores, aboutKey) });
+      keys = matrix({ name: "Keys and values", rows, columns: NAMES, onLook: explainKey });
       keys.element.classList.add("lp-row");
       keysPlace.replaceChildren(keys.element);
     }

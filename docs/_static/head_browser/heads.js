@@ -4,6 +4,7 @@
  * Maps and scores were computed by the library, and so was what the model would expect without a head.
  */
 (() => {
+  "use strict";
   const { bytesOf, range } = globalThis.literateParts;
 
   /** One sentence: its words, map(head)[query][key] with null for what is hidden, and scores by their kind. */

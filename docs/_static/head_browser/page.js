@@ -3,6 +3,7 @@
  * A page may say how it begins: sentence=1&order=induction&head=18/6&word=11, and named=16/0,18/8 for buttons that open heads of its text.
  */
 (() => {
+  "use strict";
   const {
     bring, button, choice, clamp, heads, list, make, matrix, onNewColours, paintMap, percent, placed, quoted, range, reader, tableOf,
   } = globalThis.literateParts;

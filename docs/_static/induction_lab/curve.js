@@ -4,6 +4,7 @@
  *   curve.stand(10)        moves the mark to a step
  */
 (() => {
+  "use strict";
   const { apart, draw, make, percent, range } = globalThis.literateParts;
   const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [320, 130, 34, 42, 8, 18];
   const LETTERS = 10;

@@ -2,6 +2,7 @@
  * between them cut.
  */
 (() => {
+  "use strict";
   const { bar, bring, button, induction, labelled, languageModel, list, make, matrix, moments, percent, quoted, range, row, toggle } =
     globalThis.literateParts;
   /** The first is where one begins; a block that comes again, another, and nothing that comes again. */

@@ -2,6 +2,7 @@
  * can be changed.
  */
 (() => {
+  "use strict";
   const {
     bar, bring, button, choice, clamp, labelled, languageModel, littleWorld, make, moments, percent, quoted, range, row, sum,
   } = globalThis.literateParts;

@@ -9,6 +9,7 @@
  * kind of word, with the most owners a text has.
  */
 (() => {
+  "use strict";
   /** What may follow in a sentence, as lists of words and the probability of each list. */
   function following(world, facts, before, sentence) {
     const { stop, yes, owners, colours, things, and, is, are, states } = world;

@@ -9,6 +9,7 @@
  * These are classic scripts that share one object, since a browser refuses modules and fetch() to a page from file://.
  */
 (() => {
+  "use strict";
   const parts = globalThis.literateParts;
 
   function make(tag, attributes = {}, ...children) {

@@ -7,6 +7,7 @@
  *   -> maps[layer][head][query][key], and next[place][token]: how probable each token is after each place
  */
 (() => {
+  "use strict";
   const { bytesOf, dot, linear, range, scoresOf, softmax, vector, weightedSum } = globalThis.literateParts;
   const EPS = 1e-5;
 

@@ -10,6 +10,7 @@
  * A cell may hold a field: what `field(row, column)` returns.
  */
 (() => {
+  "use strict";
   const { clamp, make } = globalThis.literateParts;
 
   function matrix({ name, rows, columns, field = null, onLook = () => {}, onChoose = onLook }) {

@@ -2,6 +2,7 @@
  * A vector is a Float64Array, or an array of numbers, and a matrix an array of such rows.
  */
 (() => {
+  "use strict";
   const parts = (globalThis.literateParts ??= { numbers: {} });
 
   const clamp = (x, low, high) => Math.min(Math.max(x, low), high);

@@ -7,6 +7,7 @@
  * Words are radio buttons, so arrow keys choose among them, and a screen reader says which of how many.
  */
 (() => {
+  "use strict";
   const { make, percent, placed } = globalThis.literateParts;
 
   let groups = 0;

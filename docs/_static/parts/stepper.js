@@ -6,6 +6,7 @@
  *   moments([0, 100, 300], (step) => "what is said")       steps of a training, whose dates stand below the slider
  */
 (() => {
+  "use strict";
   const { button, clamp, make } = globalThis.literateParts;
 
   function stepper({ name, count, back = "Back", next = "Next", onStep }) {

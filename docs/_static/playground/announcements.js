@@ -1,5 +1,6 @@
 /* What is said: seen by all, below what it is about, or heard only by those who listen. */
 (() => {
+  "use strict";
   const playground = globalThis.literateAttention;
   const { button, make } = globalThis.literateParts;
 

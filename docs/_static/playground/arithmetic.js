@@ -4,6 +4,7 @@
  * from file://. Each adds what later ones need to one object.
  */
 (() => {
+  "use strict";
   const playground = (globalThis.literateAttention ??= {});
   const { numbers, range, scoresOf, softmax, weightedSum } = globalThis.literateParts;
 

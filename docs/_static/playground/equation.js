@@ -1,5 +1,6 @@
 /* The equation of the steps that are on, in MathML. */
 (() => {
+  "use strict";
   const playground = globalThis.literateAttention;
   const { acting, shown } = playground;
   const { make } = globalThis.literateParts;

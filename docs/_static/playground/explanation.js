@@ -1,5 +1,6 @@
 /* Where a number comes from, as tables to look at and as a sentence to listen to. */
 (() => {
+  "use strict";
   const playground = globalThis.literateAttention;
   const { acting, headPanels, plane, inputs, shown, show, speak } = playground;
   const { make, quoted, scrollable, sum, tableOf } = globalThis.literateParts;

@@ -1,5 +1,6 @@
 /* Fields for numbers: how a number is shown, and what happens as one is typed. */
 (() => {
+  "use strict";
   const playground = globalThis.literateAttention;
   const { LONGEST_MESSAGE, readNumber, shown, speak, tell } = playground;
   const { make, matrix } = globalThis.literateParts;

@@ -1,5 +1,6 @@
 /* A state as the fragment of an address, and back. It is told by what differs from the beginning. */
 (() => {
+  "use strict";
   const playground = globalThis.literateAttention;
   const { mapMatrix } = playground;
 

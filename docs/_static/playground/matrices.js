@@ -1,5 +1,6 @@
 /* The matrices on the page, in the order in which they are computed. */
 (() => {
+  "use strict";
   const playground = globalThis.literateAttention;
   const {
     NAMES, PLURALS, STAGES, STAGE_CAPTIONS, attempt, fields, readWord, same, show, showVector, shown, start, tell,

@@ -1,5 +1,6 @@
 /* Everything shown follows from the state. The tour, the experiments, links, and starting over change it. */
 (() => {
+  "use strict";
   const playground = globalThis.literateAttention;
   const {
     EXPERIMENTS, PREFIX, TOUR, acting, STEP_TEXTS, atStop, attempt, attend, attention, beginning, equations, experiment,

@@ -1,5 +1,6 @@
 /* The vectors in the plane: two of their numbers as arrows, whose tips can be dragged, or moved with arrow keys. */
 (() => {
+  "use strict";
   const playground = globalThis.literateAttention;
   const { LARGEST, acting, contextOf, remarkOn, show, shown, speak, start, tell } = playground;
   const { choice, clamp, draw, make, place, range } = globalThis.literateParts;

@@ -1,5 +1,6 @@
 /* The switches of the steps, and the settings of those that have any. */
 (() => {
+  "use strict";
   const playground = globalThis.literateAttention;
   const {
     STEPS, STEP_TEXTS, acting, attempt, copy, need, readRate, shown, speak, start, tableOf, tables, tell,

@@ -1,5 +1,6 @@
 /* What the page starts from, the tour, the experiments, and what is shown now. */
 (() => {
+  "use strict";
   const playground = globalThis.literateAttention;
   const root = document.querySelector(".playground");
   const { PREFIX, VERSION, attend, copy, identity, mapMatrix, readLink, same } = playground;
@@ -100,7 +101,10 @@
       "Two heads, each with three matrices of its own, look at the same words in two ways, and what they " +
         "find is put side by side.",
     ],
-  ].map(([chapter, steps, first, sentence, tell]) => ({ chapter, steps, chosen: first === "outputs" ? aContext : aWeight, first, sentence, tell }));
+  ].map(([chapter, steps, first, sentence, tell]) => {
+    const chosen = first === "outputs" ? aContext : aWeight;
+    return { chapter, steps, chosen, first, sentence, tell };
+  });
 
   function tellMixed() {
     const row = attend(shown.state).heads[0].weights[1];

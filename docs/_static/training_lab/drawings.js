@@ -2,6 +2,7 @@
  * arrows in a plane, and the course of the loss. Each is a drawing and a function that fills it.
  */
 (() => {
+  "use strict";
   const { apart, draw, learning, percent, range } = globalThis.literateParts;
 
   const at = (x, y) => ({ x, y });
@@ -68,7 +69,8 @@
           d: `M ${number(start.x)} ${number(start.y)} Q ${number(middle.x)} ${number(middle.y)} ${number(end.x)} ${number(end.y)}`,
         });
         const tip = draw("path", { class: "tl-tip", d: "M 0 -1 L 1 0 L 0 1 z" });
-        const share = text({ class: "tl-share", x: number(label.x), y: number(label.y), "text-anchor": "middle", "dominant-baseline": "central" });
+        const middleAt = { x: number(label.x), y: number(label.y), "text-anchor": "middle", "dominant-baseline": "central" };
+        const share = text({ class: "tl-share", ...middleAt });
         const element = draw("g", { class: name(head) }, line, tip, share);
         return { head, from, to, element, line, tip, share, end, angle };
       }),

@@ -4,6 +4,7 @@
  * A word has the same query, key and value wherever it stands, so they are computed once for each word of the vocabulary.
  */
 (() => {
+  "use strict";
   const { addTo, dot, linear, range, scoresOf, softmax, sum, vector, weightedSum } = globalThis.literateParts;
   const EMBEDDING = "embedding.weight";
   const VECTORS = ["query", "key", "value"];

@@ -1,5 +1,6 @@
 /* The reader chooses a question and a kind of attention, deals hands, and trains. All that is shown follows from these. */
 (() => {
+  "use strict";
   const { bring, button, choice, languageModel, learning, make, percent, radios, range, row, scrollable, softmax, sum, tableOf } =
     globalThis.literateParts;
   const { accuracy, answersTo, beginning, circle, course, drawAnew, headsOf, plane, sizeOf, takeStep } = learning;

@@ -60,9 +60,7 @@ def draw_attention_matrix(
     }
     num_queries, num_keys = panels[titles[0]].shape
     queries, keys = clean_labels(tokens, num_queries), clean_labels(keys or tokens, num_keys)
-    allowed = np.ones((num_queries, num_keys))
-    if attn_mask is not None:
-        allowed = to_numpy(attn_mask, 2)
+    allowed = np.ones((num_queries, num_keys)) if attn_mask is None else to_numpy(attn_mask, 2)
     beyond = allowed == 0
     hidden = {title: np.isneginf(m) | (beyond & (m == 0)) for title, m in panels.items()}
     shown = np.concatenate([matrix[~hidden[title]] for title, matrix in panels.items()])
