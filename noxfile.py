@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -82,10 +83,13 @@ def compare_machines(
         session.error(f"there is no page with code called {', '.join(unknown)}")
     others = pages - set(asked) if asked else set()
     moved = []
-    for name, environment in machines.items():
+    begun = time.monotonic()
+    for done, (name, environment) in enumerate(machines.items()):
         left_out = others | ({COUNTS_MEMORY} if "BOOK_NOISE" in environment else set())
         setting = f"book_not_executed={','.join(sorted(left_out))}"
-        session.log(f"A machine with {name}")
+        minutes = (time.monotonic() - begun) / 60 * (len(machines) - done) / max(done, 1)
+        left = f"{len(machines) - done} to go" + (f", {minutes:.0f} minutes" if done else "")
+        session.log(f"A machine with {name} ({left})")
         try:
             sphinx(session, "dummy", "-D", setting, only=["docs/index.md"], **environment)
         except CommandFailed:
