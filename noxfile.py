@@ -87,9 +87,10 @@ def compare_machines(
     for done, (name, environment) in enumerate(machines.items()):
         left_out = others | ({COUNTS_MEMORY} if "BOOK_NOISE" in environment else set())
         setting = f"book_not_executed={','.join(sorted(left_out))}"
-        minutes = (time.monotonic() - begun) / 60 * (len(machines) - done) / max(done, 1)
-        left = f"{len(machines) - done} to go" + (f", {minutes:.0f} minutes" if done else "")
-        session.log(f"A machine with {name} ({left})")
+        if done:
+            minutes = (time.monotonic() - begun) / 60 / done * (len(machines) - done)
+            session.log(f"About {minutes:.0f} minutes to go")
+        session.log(f"A machine with {name}")
         try:
             sphinx(session, "dummy", "-D", setting, only=["docs/index.md"], **environment)
         except CommandFailed:

@@ -38,6 +38,7 @@ def test_no_more_trainings_succeed_or_fail_than_the_pages_say(seeds, instruction
 
     Where rounding decides, the page says of how many it does, and that most fail.
     """
+    assert MEASURED.keys() == RUNGS.keys()
     environment = os.environ | {"PYTHONPATH": str(ROOT / "tests")} | instructions
     count = [sys.executable, "-c", COUNT, json.dumps(seeds)]
     found = json.loads(subprocess.check_output(count, text=True, env=environment))
